@@ -1,0 +1,50 @@
+# Each target sets up what it needs in .venv, inside the project. `make help` lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+CORE_FILES := CMakeLists.txt $(wildcard cpp/include/oplt/*.hpp cpp/src/*.cpp cpp/bindings/*)
+PACKAGE_FILES := pyproject.toml $(shell find src -name '*.py' -o -name py.typed)
+
+.PHONY: help
+help:  ## List the targets.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/tools: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install -q 'scikit-build-core>=0.11' 'nanobind>=2.7' --group test --group lint
+	touch $@
+
+$(VENV)/package: $(VENV)/tools $(CORE_FILES) $(PACKAGE_FILES)
+	$(BIN)/python -m pip install -q --no-build-isolation .
+	touch $@
+
+.PHONY: build
+build: $(VENV)/package  ## Build the package into .venv.
+
+.PHONY: demo
+demo: build  ## Learn online from a stream whose labels keep emerging.
+	$(BIN)/python examples/demo.py
+
+.PHONY: test
+test: build test-cpp  ## Build, then run the Python tests, the C++ tests, the doctests and the README's snippets.
+	$(BIN)/python -m pytest
+
+.PHONY: test-cpp
+test-cpp: $(VENV)/tools
+	cmake -S . -B build/tests -DOPLT_BUILD_TESTS=ON > /dev/null
+	cmake --build build/tests -j $(JOBS) > /dev/null
+	ctest --test-dir build/tests --output-on-failure
+
+.PHONY: sanitize
+sanitize:  ## Run the C++ tests under the address, undefined-behaviour and thread sanitizers.
+	for kind in address,undefined thread; do \
+	  cmake -S . -B build/$$kind -DOPLT_BUILD_TESTS=ON -DOPLT_SANITIZE=$$kind > /dev/null && \
+	  cmake --build build/$$kind -j $(JOBS) > /dev/null && \
+	  ctest --test-dir build/$$kind --output-on-failure || exit 1; \
+	done

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "convert.hpp"
+#include "oplt/error.hpp"
+#include "oplt/model.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace oplt::bindings {
+
+namespace {
+
+using Indptr = Array<std::int64_t>;
+using Values = Array<Real>;
+using Ids = Array<std::uint32_t>;
+
+/// What does not need Python runs without the GIL; the lock of the model is only ever waited for without it.
+template <class Work>
+auto without_gil(Work work) {
+  const nb::gil_scoped_release release;
+  return work();
+}
+
+void learn_many(Model& model, const Indptr& x_indptr, nb::handle x_names, const Values& x_values,
+                const Indptr& y_indptr, nb::handle y_names, const std::optional<Values>& weights) {
+  const PythonNames features(x_names);
+  const PythonNames labels(y_names);
+  const NamedRows x{{view(x_indptr)}, features.list(), view(x_values)};
+  const NamedLabels y{{view(y_indptr)}, labels.list()};
+  without_gil([&] { model.learn_many(x, y, weights ? view(*weights) : std::span<const Real>{}); });
+}
+
+nb::tuple predict_many(const Model& model, const Indptr& indptr, nb::handle names, const Values& values,
+                       const PredictParams& params) {
+  const PythonNames features(names);
+  Predictions found = without_gil([&] {
+    return model.predict_many({{view(indptr)}, features.list(), view(values)}, params);
+  });
+  return nb::make_tuple(to_numpy(std::move(found.indptr)), to_numpy(std::move(found.labels)),
+                        to_numpy(std::move(found.probabilities)), found.n_examples);
+}
+
+/// Runs without the GIL, but for the calls of `write`, so that other threads go on while a large model is saved.
+void save(const Model& model, const nb::callable& write) {
+  without_gil([&] {
+    Writer writer([&](std::span<const std::byte> bytes) {
+      const nb::gil_scoped_acquire acquire;
+      write(nb::bytes(bytes.data(), bytes.size()));
+    });
+    model.save(writer);
+  });
+}
+
+/// Calls read(plt, features, labels) without the GIL while nobody learns.
+template <class Read>
+auto inspect(const Model& model, Read read) {
+  return without_gil([&] { return model.inspect(read); });
+}
+
+template <class Answer>
+Answer ask(const Model& model, Answer (OnlinePlt::*question)() const) {
+  return inspect(model, [&](const OnlinePlt& plt, const Vocabulary&, const Vocabulary&) { return (plt.*question)(); });
+}
+
+nb::tuple tree(const Model& model) {
+  std::vector<NodeId> parents;
+  std::vector<LabelId> labels;
+  inspect(model, [&](const OnlinePlt& plt, const Vocabulary&, const Vocabulary&) {
+    for (NodeId v = 0; v < plt.tree().n_nodes(); ++v) {
+      parents.push_back(plt.tree().node(v).parent);
+      labels.push_back(plt.tree().node(v).label);
+    }
+  });
+  return nb::make_tuple(to_numpy(std::move(parents)), to_numpy(std::move(labels)));
+}
+
+/// Names of labels or features. They are copied first: the vocabulary's own text may move when somebody learns.
+nb::list names_of(const Model& model, const Ids& ids, bool of_labels) {
+  std::string text;
+  std::vector<std::pair<std::size_t, std::int64_t>> ends;  // where each text ends in `text`; the integer
+  inspect(model, [&](const OnlinePlt&, const Vocabulary& features, const Vocabulary& labels) {
+    for (const std::uint32_t id : view(ids)) {
+      const Name name = (of_labels ? labels : features).name(id);
+      text += name.text;
+      ends.emplace_back(text.size(), name.number);
+    }
+  });
+  nb::list names;
+  std::size_t begin = 0;
+  for (const auto& [end, number] : ends) {
+    names.append(from_name({.text = std::string_view(text).substr(begin, end - begin), .number = number}));
+    begin = end;
+  }
+  return names;
+}
+
+nb::tuple cells_to_tuple(const std::vector<Cell>& cells) {
+  std::vector<FeatureId> features;
+  std::vector<Real> weights;
+  std::vector<Real> accumulators;
+  for (const Cell& cell : cells) {
+    features.push_back(cell.feature);
+    weights.push_back(cell.weight);
+    accumulators.push_back(cell.accumulator);
+  }
+  return nb::make_tuple(to_numpy(std::move(features)), to_numpy(std::move(weights)),
+                        to_numpy(std::move(accumulators)));
+}
+
+/// The touched cells of a node's classifier as (feature ids, weights, accumulators); None where there is none.
+nb::object classifier(const Model& model, NodeId node, bool auxiliary) {
+  const auto cells = inspect(model, [&](const OnlinePlt& plt, const Vocabulary&, const Vocabulary&) {
+    if (node >= plt.tree().n_nodes()) {
+      throw InvalidInput("the tree has no node " + std::to_string(node));
+    }
+    return auxiliary ? plt.auxiliary_classifier(node) : std::optional(plt.classifier(node));
+  });
+  return cells ? nb::object(cells_to_tuple(*cells)) : nb::none();
+}
+
+}  // namespace
+
+void bind_model(nb::module_& m) {
+  m.attr("NONE") = kNone;
+  m.attr("BIAS_FEATURE") = kBiasFeature;
+  m.def(
+      "first_bad_name",
+      [](const nb::list& names) -> nb::object {
+        for (std::size_t i = 0; i < names.size(); ++i) {
+          try {
+            to_name(names[i]);
+          } catch (const InvalidInput& error) {
+            return nb::make_tuple(i, error.what());
+          }
+        }
+        return nb::none();
+      },
+      "names"_a, "The first element that cannot be a name, as (position, what it is), or None.");
+
+  nb::class_<Model>(m, "Model")
+      .def(nb::init<const TrainParams&>(), "params"_a)
+      .def_static(
+          "from_tree",
+          [](const TrainParams& params, const Ids& parents, const Ids& labels, nb::handle names) {
+            return new Model(params, LabelTree(view(parents), view(labels)), PythonNames(names).list());
+          },
+          "params"_a, "parents"_a, "labels"_a, "names"_a, nb::rv_policy::take_ownership)
+      .def_static(
+          "load",
+          [](const TrainParams& params, const Array<std::uint8_t>& saved) {
+            return without_gil([&] { return new Model(params, std::as_bytes(view(saved))); });
+          },
+          "params"_a, "saved"_a, nb::rv_policy::take_ownership)
+      .def("save", &save, "write"_a)
+      .def("learn_many", &learn_many, "x_indptr"_a, "x_names"_a, "x_values"_a, "y_indptr"_a, "y_names"_a,
+           "weights"_a.none())
+      .def("predict_many", &predict_many, "indptr"_a, "names"_a, "values"_a, "params"_a)
+      .def("tree", &tree, "Parents and label ids of the nodes; NONE for none.")
+      .def("classifier", &classifier, "node"_a, nb::kw_only(), "auxiliary"_a = false)
+      .def(
+          "label_names", [](const Model& model, const Ids& ids) { return names_of(model, ids, true); }, "ids"_a)
+      .def(
+          "feature_names", [](const Model& model, const Ids& ids) { return names_of(model, ids, false); }, "ids"_a)
+      .def_prop_ro("n_examples", [](const Model& model) { return ask(model, &OnlinePlt::n_examples); })
+      .def_prop_ro("n_updates", [](const Model& model) { return ask(model, &OnlinePlt::n_updates); })
+      .def_prop_ro("n_nodes", [](const Model& model) { return ask(model, &OnlinePlt::n_nodes); })
+      .def_prop_ro("n_labels", [](const Model& model) { return ask(model, &OnlinePlt::n_labels); })
+      .def_prop_ro("depth", [](const Model& model) { return ask(model, &OnlinePlt::depth); })
+      .def_prop_ro("n_features",
+                   [](const Model& model) {
+                     return inspect(model, [](const OnlinePlt&, const Vocabulary& features, const Vocabulary&) {
+                       return features.size();
+                     });
+                   })
+      .def_prop_ro("memory_bytes", [](const Model& model) {
+        return inspect(model, [](const OnlinePlt& plt, const Vocabulary& features, const Vocabulary& labels) {
+          return plt.memory_bytes() + features.memory_bytes() + labels.memory_bytes();
+        });
+      });
+}
+
+}  // namespace oplt::bindings

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace oplt::bindings {
+
+void bind_errors(nanobind::module_& m);
+void bind_params(nanobind::module_& m);
+void bind_model(nanobind::module_& m);
+
+}  // namespace oplt::bindings

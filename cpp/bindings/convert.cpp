@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "convert.hpp"
+
+#include <string>
+
+#include "oplt/error.hpp"
+
+namespace oplt::bindings {
+
+Name to_name(nb::handle object) {
+  if (PyUnicode_Check(object.ptr())) {
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(object.ptr(), &size);
+    if (text == nullptr) {
+      PyErr_Clear();
+      throw InvalidInput("a string that is not valid Unicode (a lone surrogate)");
+    }
+    if (size == 0) {
+      throw InvalidInput("an empty string");
+    }
+    return {.text = {text, static_cast<std::size_t>(size)}, .number = 0};
+  }
+  if (PyIndex_Check(object.ptr()) && !PyBool_Check(object.ptr())) {
+    const nb::object number = nb::steal(PyNumber_Index(object.ptr()));
+    const long long value = number.is_valid() ? PyLong_AsLongLong(number.ptr()) : -1;
+    if (PyErr_Occurred() != nullptr) {
+      PyErr_Clear();
+      throw InvalidInput(std::string(nb::repr(object).c_str()) + ", an integer of more than 64 bits");
+    }
+    return {.text = {}, .number = value};
+  }
+  throw InvalidInput(nb::repr(object).c_str());
+}
+
+nb::object from_name(const Name& name) {
+  return name.is_text() ? nb::object(nb::str(name.text.data(), name.text.size())) : nb::object(nb::int_(name.number));
+}
+
+PythonNames::PythonNames(nb::handle names) {
+  if (nb::isinstance<nb::list>(names)) {
+    const nb::list list = nb::borrow<nb::list>(names);
+    names_.reserve(list.size());
+    for (const nb::handle name : list) {
+      names_.push_back(to_name(name));
+    }
+  } else {
+    numbers_ = view(nb::cast<Array<std::int32_t>>(names));  // a view: the array itself belongs to `names`
+  }
+}
+
+}  // namespace oplt::bindings

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+//
+// Python objects to views of the core, and vectors of the core to arrays that Python owns.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "oplt/vocabulary.hpp"
+
+namespace oplt::bindings {
+
+namespace nb = nanobind;
+
+template <class T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+std::span<const T> view(const Array<T>& array) {
+  return {array.data(), array.size()};
+}
+
+/// Hands a vector to Python without a copy.
+template <class T>
+auto to_numpy(std::vector<T> values) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner);
+}
+
+/// One Python name. Throws InvalidInput unless it is a non-empty str or an int (not a bool) of 64 bits. The text of a
+/// str belongs to the str.
+Name to_name(nb::handle object);
+
+nb::object from_name(const Name& name);
+
+/// Names from a list of str and int, or from an array of int32. Views: the Python object must outlive it.
+class PythonNames {
+ public:
+  explicit PythonNames(nb::handle names);
+
+  NameList list() const { return {names_, numbers_}; }
+
+ private:
+  std::vector<Name> names_;
+  std::span<const std::int32_t> numbers_;
+};
+
+}  // namespace oplt::bindings

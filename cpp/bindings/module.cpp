@@ -1,0 +1,10 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "bindings.hpp"
+
+NB_MODULE(_core, m) {
+  m.doc() = "The compiled core of oplt. Private: use the classes of the package instead.";
+  oplt::bindings::bind_errors(m);
+  oplt::bindings::bind_params(m);
+  oplt::bindings::bind_model(m);
+}

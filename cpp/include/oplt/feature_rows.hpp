@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "oplt/types.hpp"
+
+namespace oplt {
+
+/// Feature id -> where its row lies in the block: an open-addressing map with linear probing, 8 bytes a slot.
+/// Nothing is ever erased: a block that loses rows is rebuilt.
+class FeatureRows {
+ public:
+  struct Slot {
+    FeatureId feature = 0;
+    std::uint32_t row = kNone;  // kNone marks an empty slot
+  };
+
+  std::size_t size() const { return size_; }
+  std::size_t memory_bytes() const { return slots_.capacity() * sizeof(Slot); }
+
+  /// The feature's row, or kNone.
+  std::uint32_t find(FeatureId feature) const {
+    if (slots_.empty()) {
+      return kNone;
+    }
+    return slots_[slot_of(feature)].row;
+  }
+
+  /// Inserts the feature or gives it another row.
+  void set(FeatureId feature, std::uint32_t row) {
+    if ((size_ + 1) * 4 > slots_.size() * 3) {
+      grow();
+    }
+    Slot& slot = slots_[slot_of(feature)];
+    size_ += slot.row == kNone ? 1 : 0;
+    slot = {feature, row};
+  }
+
+  /// All slots, in no meaningful order, empty ones included.
+  const std::vector<Slot>& slots() const { return slots_; }
+
+ private:
+  // The slot that holds the feature, or the empty one where it would go.
+  std::size_t slot_of(FeatureId feature) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t i = (feature * std::size_t{0x9E3779B97F4A7C15ULL}) >> shift_;  // Fibonacci hashing
+    while (slots_[i].row != kNone && slots_[i].feature != feature) {
+      i = (i + 1) & mask;
+    }
+    return i;
+  }
+
+  void grow() {
+    std::vector<Slot> old(slots_.empty() ? 4 : slots_.size() * 2);
+    old.swap(slots_);
+    shift_ = 64 - std::countr_zero(slots_.size());
+    for (const Slot& slot : old) {
+      if (slot.row != kNone) {
+        slots_[slot_of(slot.feature)] = slot;
+      }
+    }
+  }
+
+  std::vector<Slot> slots_;
+  std::size_t size_ = 0;
+  int shift_ = 0;
+};
+
+}  // namespace oplt

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <shared_mutex>
+#include <span>
+#include <vector>
+
+#include "oplt/archive.hpp"
+#include "oplt/online_plt.hpp"
+#include "oplt/params.hpp"
+#include "oplt/row_builder.hpp"
+#include "oplt/types.hpp"
+#include "oplt/vocabulary.hpp"
+
+namespace oplt {
+
+/// Features by name. The names of one row are distinct, the values finite and at most 1e12 in size.
+struct NamedRows {
+  RowBounds bounds;
+  NameList names;
+  std::span<const Real> values;
+};
+
+/// Labels by name, any number a row.
+struct NamedLabels {
+  RowBounds bounds;
+  NameList names;
+};
+
+/// Answers to many rows: those of row i are [indptr[i], indptr[i + 1]).
+struct Predictions {
+  std::vector<std::int64_t> indptr;
+  std::vector<LabelId> labels;
+  std::vector<Real> probabilities;
+  std::uint64_t n_examples = 0;  // how many examples the model had learnt when it answered
+};
+
+/// An OnlinePlt together with the names of its labels and features: what is learnt, asked, saved and shared.
+///
+/// One thread at a time learns, any number predict; each call waits for its turn, so that every answer is that of the
+/// model after a whole number of examples.
+class Model {
+ public:
+  explicit Model(const TrainParams& params);
+
+  /// Starts from a tree. `labels` names the tree's labels 0, 1, 2, …
+  Model(const TrainParams& params, LabelTree tree, const NameList& labels);
+
+  Model(const TrainParams& params, std::span<const std::byte> saved);
+
+  /// Learns the rows in order. `weights` is empty or has one weight a row, above 0 and at most 1e6.
+  void learn_many(const NamedRows& x, const NamedLabels& y, std::span<const Real> weights);
+
+  Predictions predict_many(const NamedRows& x, const PredictParams& params) const;
+
+  void save(Writer& out) const;
+
+  /// Calls read(plt, features, labels) while nobody learns.
+  template <class Read>
+  auto inspect(Read read) const {
+    const std::shared_lock lock(mutex_);
+    return read(plt_, features_, labels_);
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  Vocabulary features_;
+  Vocabulary labels_;
+  OnlinePlt plt_;
+  RowBuilder row_builder_;  // of learn_many()
+};
+
+}  // namespace oplt

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "oplt/archive.hpp"
+#include "oplt/label_tree.hpp"
+#include "oplt/params.hpp"
+#include "oplt/random.hpp"
+#include "oplt/sibling_block.hpp"
+#include "oplt/tree_policy.hpp"
+#include "oplt/types.hpp"
+
+namespace oplt {
+
+/// Working memory of one predicting thread.
+struct NodeScratch {
+  BlockScratch block;
+  std::vector<Real> probabilities;
+};
+
+/// An online probabilistic label tree (OPLT, Algorithms 2-9): a tree of labels that grows with the stream, and a
+/// logistic classifier in each node for "some label below is relevant, given that one below the parent is".
+///
+/// Proper, to the bit: after any stream, the classifiers are those that IPLT (Algorithm 1) would have learnt from the
+/// same stream on the final tree. Const members may be called from many threads at once, learn() from one alone.
+class OnlinePlt {
+ public:
+  /// Nothing is known ahead.
+  explicit OnlinePlt(const TrainParams& params);
+
+  /// A tree is given: learns as IPLT does, and extends the tree when labels come that it lacks.
+  OnlinePlt(const TrainParams& params, LabelTree tree);
+
+  /// One step of OPLT.Train, Algorithm 3. `labels` are distinct; none at all is an example without a label.
+  void learn(RowView x, std::span<const LabelId> labels, Real weight);
+
+  /// P(some label is relevant | x).
+  Real root_probability(RowView x, NodeScratch& scratch) const;
+
+  /// P(child | v, x) of the children of v in their order; valid until the next use of `scratch`.
+  std::span<const Real> child_probabilities(NodeId v, RowView x, NodeScratch& scratch) const;
+
+  const LabelTree& tree() const { return tree_; }
+  const TrainParams& params() const { return params_; }
+  NodeId n_nodes() const { return tree_.n_nodes(); }
+  std::uint32_t n_labels() const { return tree_.n_labels(); }
+  std::uint32_t depth() const { return tree_.depth(); }
+  std::uint64_t n_examples() const { return n_examples_; }
+  /// Steps of single classifiers, auxiliary ones included, since the model was made or loaded.
+  std::uint64_t n_updates() const { return n_updates_; }
+  std::size_t memory_bytes() const;
+
+  /// The node's classifier, and its auxiliary one if it has one.
+  std::vector<Cell> classifier(NodeId v) const;
+  std::optional<std::vector<Cell>> auxiliary_classifier(NodeId v) const;
+
+  void save(Writer& out) const;
+  static OnlinePlt load(const TrainParams& params, Reader& in);
+
+ private:
+  void extend_tree(RowView x, std::span<const LabelId> labels);
+  void extend(LabelId label, Extension extension);
+  void update_classifiers(RowView x, std::span<const LabelId> labels, Real weight);
+  void learn_in(SiblingBlock& block, RowView x, std::span<const std::uint32_t> positives, Real weight);
+  BlockId new_block(SiblingBlock block);
+
+  TrainParams params_;
+  LabelTree tree_;
+  TreePolicy policy_;
+  Random random_;
+  SiblingBlock root_block_{false, 1};  // the root's own classifier, which every example reaches
+  std::vector<SiblingBlock> blocks_;
+  std::vector<BlockId> block_of_;  // by node: its children's classifiers and its auxiliary one; kNone if it has neither
+  std::uint64_t n_examples_ = 0;
+  std::uint64_t n_updates_ = 0;
+
+  NodeScratch scratch_;                               // of learn()
+  std::vector<std::pair<NodeId, std::uint32_t>> on_;  // positive nodes of the example as (parent, position)
+  std::vector<std::uint32_t> positives_;              // positions of the positive children of one node
+};
+
+}  // namespace oplt

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "oplt/types.hpp"
+
+namespace oplt {
+
+/// Where a new label goes; see tree_policy.hpp.
+enum class Policy : std::uint8_t { kRandom, kBestGreedy, kBestGreedyPrinted, kComplete, kCpet, kFlat };
+
+/// Throws InvalidParameter, listing the names there are, if there is no policy of this name.
+Policy policy_from_name(std::string_view name);
+
+/// The defaults are in one place, src/oplt/params.py.
+struct TrainParams {
+  Policy policy;
+  double alpha;              // best-greedy, cpet: 0 = follow the classifiers, 1 = balance the tree
+  std::uint32_t arity;       // b: children of an internal node
+  std::uint32_t max_leaves;  // b_max: children of a node that has only leaves
+  Real learning_rate;
+  Real adagrad_eps;
+  Real gate;       // a classifier whose |gradient| is below takes no step
+  bool bias;       // add a constant feature of value 1
+  bool normalize;  // scale each row to L2 norm 1 (before the bias)
+  std::uint64_t seed;
+
+  void validate() const;
+};
+
+struct PredictParams {
+  std::size_t top_k = 0;  // at most so many labels; 0 = no limit
+  Real threshold = 0;     // only labels at least so probable
+  std::size_t beam = 0;   // beam search of this width; 0 = exact search
+  std::size_t threads = 1;
+
+  void validate() const;
+};
+
+}  // namespace oplt

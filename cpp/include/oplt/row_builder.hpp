@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "oplt/params.hpp"
+#include "oplt/types.hpp"
+
+namespace oplt {
+
+/// Turns one example's features into the row that the classifiers see: sorted by id, scaled to norm 1, with the bias.
+class RowBuilder {
+ public:
+  /// Distinct ids in any order. Unknown features (id kNone) count in the norm, then drop out: no classifier has them.
+  /// The view is valid until the next call.
+  RowView build(std::span<const FeatureId> ids, std::span<const Real> values, const TrainParams& params);
+
+ private:
+  std::vector<std::uint64_t> packed_;  // id, then the value's bits: sorts fast
+  std::vector<FeatureId> features_;
+  std::vector<Real> values_;
+};
+
+}  // namespace oplt

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "oplt/archive.hpp"
+#include "oplt/arena.hpp"
+#include "oplt/feature_rows.hpp"
+#include "oplt/params.hpp"
+#include "oplt/types.hpp"
+
+namespace oplt {
+
+/// Working memory of one thread, so that the kernels allocate nothing.
+struct BlockScratch {
+  std::vector<Real> scores;
+  std::vector<Real> gradients;
+  std::vector<std::uint64_t> active;
+  std::vector<std::uint32_t> rows;
+};
+
+/// One feature's part in one classifier.
+struct Cell {
+  FeatureId feature;
+  Real weight;
+  Real accumulator;  // AdaGrad's sum of squared gradients
+
+  friend bool operator==(const Cell&, const Cell&) = default;
+};
+
+/// The linear classifiers of one node's children, and the node's auxiliary classifier while it can be extended.
+///
+/// All children of a node see the same examples, so their classifiers are the columns of one matrix: column 0 is the
+/// auxiliary classifier (if there is one), then come the children in order of arrival; rows are features. A row holds
+/// only the cells that were ever touched: a mask of its columns, then the cells' weights, then their accumulators.
+/// An absent cell is (0, 0), and computing with it or without it gives the same bits.
+class SiblingBlock {
+ public:
+  SiblingBlock() = default;
+  SiblingBlock(bool auxiliary, Column n_children);
+
+  bool has_auxiliary() const { return auxiliary_; }
+  Column n_columns() const { return n_columns_; }
+  Column n_children() const { return n_columns_ - (auxiliary_ ? 1 : 0); }
+  std::size_t n_rows() const { return rows_.size(); }
+  std::size_t memory_bytes() const { return rows_.memory_bytes() + arena_.memory_bytes(); }
+
+  /// Scores w·x of the children; the span lies in `scratch` and is valid until its next use.
+  std::span<const Real> child_scores(RowView x, BlockScratch& scratch) const;
+
+  /// One online step of every column with x: target 1 for the auxiliary classifier and the children in `positives`,
+  /// 0 for the rest. `weight` scales the gradient.
+  void learn(RowView x, Real weight, std::span<const std::uint32_t> positives, const TrainParams& params,
+             BlockScratch& scratch);
+
+  /// AddLeaf, Algorithm 6: a new child whose classifier is the inverse of the auxiliary one.
+  void add_child();
+
+  /// InsertNode, Algorithm 5: the block of a node whose only child takes over everything that this block's node had.
+  /// Both its columns, auxiliary and child, are copies of this block's auxiliary column.
+  SiblingBlock parent_block() const;
+
+  /// The auxiliary classifier is needed no more.
+  void drop_auxiliary();
+
+  /// The touched cells of a column, by ascending feature.
+  std::vector<Cell> cells(Column column) const;
+
+  void save(Writer& out) const;
+  static SiblingBlock load(Reader& in);
+
+ private:
+  using Word = Arena::Word;
+  struct Row {  // a row of the arena, taken apart
+    Word* mask;
+    Real* weights;
+    Real* accumulators;
+    std::uint32_t count;
+  };
+
+  std::size_t row_words(std::uint32_t count) const;
+  Row row_at(std::uint32_t offset) const;
+  std::uint32_t add_row(FeatureId feature, std::span<const Word> mask);
+  std::uint32_t widen_row(FeatureId feature, std::uint32_t offset, std::span<const Word> wanted);
+  std::vector<FeatureRows::Slot> sorted_rows() const;
+
+  void score(RowView x, BlockScratch& scratch) const;
+  bool compute_gradients(Real weight, std::span<const std::uint32_t> positives, const TrainParams& params,
+                         BlockScratch& scratch) const;
+  void step_row(const Row& row, Real value, const TrainParams& params, const BlockScratch& scratch);
+
+  bool auxiliary_ = false;
+  Column n_columns_ = 0;
+  std::uint32_t mask_words_ = 1;  // 64 columns each
+  FeatureRows rows_;
+  Arena arena_;
+};
+
+}  // namespace oplt

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "oplt/model.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "oplt/error.hpp"
+#include "oplt/parallel.hpp"
+#include "oplt/search.hpp"
+
+namespace oplt {
+
+namespace {
+
+/// Working memory of one predicting thread.
+struct PredictScratch {
+  std::vector<FeatureId> ids;
+  RowBuilder row_builder;
+  SearchScratch search;
+};
+
+Vocabulary vocabulary_of(const NameList& names) {
+  Vocabulary vocabulary;
+  std::vector<LabelId> id;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    vocabulary.add_row(names, i, i + 1, id);  // one by one: ids follow the order of the list
+  }
+  if (vocabulary.size() != names.size()) {
+    throw InvalidInput("the tree has a label twice");
+  }
+  return vocabulary;
+}
+
+}  // namespace
+
+Model::Model(const TrainParams& params) : plt_(params) {}
+
+Model::Model(const TrainParams& params, LabelTree tree, const NameList& labels)
+    : labels_(vocabulary_of(labels)), plt_(params, std::move(tree)) {}
+
+Model::Model(const TrainParams& params, std::span<const std::byte> saved) : plt_(params) {
+  Reader in(saved);
+  features_ = Vocabulary::load(in);
+  labels_ = Vocabulary::load(in);
+  plt_ = OnlinePlt::load(params, in);
+  in.expect_end();
+  if (labels_.size() != plt_.tree().n_labels()) {
+    throw FormatError("the tree has " + std::to_string(plt_.tree().n_labels()) + " labels, the vocabulary " +
+                      std::to_string(labels_.size()));
+  }
+}
+
+void Model::learn_many(const NamedRows& x, const NamedLabels& y, std::span<const Real> weights) {
+  const std::unique_lock lock(mutex_);
+  std::vector<FeatureId> features;
+  std::vector<LabelId> labels;
+  for (std::size_t i = 0; i < x.bounds.n_rows(); ++i) {
+    features_.add_row(x.names, x.bounds.begin(i), x.bounds.end(i), features);
+    const RowView row = row_builder_.build(features, x.bounds.row(x.values, i), plt_.params());
+    labels_.add_row(y.names, y.bounds.begin(i), y.bounds.end(i), labels);
+    std::sort(labels.begin(), labels.end());
+    labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+    plt_.learn(row, labels, weights.empty() ? Real{1} : weights[i]);
+  }
+}
+
+Predictions Model::predict_many(const NamedRows& x, const PredictParams& params) const {
+  params.validate();
+  const std::shared_lock lock(mutex_);
+  const std::size_t n_rows = x.bounds.n_rows();
+  std::vector<std::vector<ScoredLabel>> found(n_rows);
+  std::vector<PredictScratch> scratches(params.threads);
+  parallel_for(n_rows, params.threads, [&](std::size_t i, std::size_t worker) {
+    PredictScratch& scratch = scratches[worker];
+    features_.find_row(x.names, x.bounds.begin(i), x.bounds.end(i), scratch.ids);
+    const RowView row = scratch.row_builder.build(scratch.ids, x.bounds.row(x.values, i), plt_.params());
+    found[i] = search(plt_, row, params, scratch.search);
+  });
+
+  Predictions result;
+  result.n_examples = plt_.n_examples();
+  result.indptr.push_back(0);
+  for (const std::vector<ScoredLabel>& labels : found) {
+    for (const ScoredLabel& label : labels) {
+      result.labels.push_back(label.label);
+      result.probabilities.push_back(label.probability);
+    }
+    result.indptr.push_back(static_cast<std::int64_t>(result.labels.size()));
+  }
+  return result;
+}
+
+void Model::save(Writer& out) const {
+  const std::shared_lock lock(mutex_);
+  features_.save(out);
+  labels_.save(out);
+  plt_.save(out);
+  out.flush();
+}
+
+}  // namespace oplt

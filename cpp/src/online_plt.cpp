@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "oplt/online_plt.hpp"
+
+#include <algorithm>
+
+#include "oplt/error.hpp"
+#include "oplt/math.hpp"
+
+namespace oplt {
+
+OnlinePlt::OnlinePlt(const TrainParams& params) : OnlinePlt(params, LabelTree()) {}
+
+OnlinePlt::OnlinePlt(const TrainParams& params, LabelTree tree)
+    : params_(params), tree_(std::move(tree)), policy_(params), random_(params.seed) {
+  params_.validate();
+  for (NodeId v = 0; v < tree_.n_nodes(); ++v) {
+    const bool auxiliary = policy_.may_choose(tree_, v);
+    const bool needs_block = auxiliary || !tree_.is_leaf(v);
+    block_of_.push_back(needs_block ? new_block({auxiliary, tree_.n_children(v)}) : kNone);
+  }
+}
+
+BlockId OnlinePlt::new_block(SiblingBlock block) {
+  blocks_.push_back(std::move(block));
+  return static_cast<BlockId>(blocks_.size() - 1);
+}
+
+void OnlinePlt::learn(RowView x, std::span<const LabelId> labels, Real weight) {
+  extend_tree(x, labels);
+  update_classifiers(x, labels, weight);
+  ++n_examples_;
+}
+
+/// UpdateTree, Algorithm 4.
+void OnlinePlt::extend_tree(RowView x, std::span<const LabelId> labels) {
+  const ChildProbabilities probabilities = [&](NodeId v) { return child_probabilities(v, x, scratch_); };
+  NodeId chosen = kNone;  // new labels of one example stay together
+  for (const LabelId label : labels) {
+    if (tree_.leaf_of(label) != kNone) {
+      continue;
+    }
+    if (tree_.n_labels() == 0) {
+      tree_.label_root(label);
+      continue;
+    }
+    const Extension extension = policy_.choose(tree_, chosen, probabilities, random_);
+    extend(label, extension);
+    chosen = extension.node;
+  }
+}
+
+/// InsertNode if wanted, then AddLeaf: Algorithms 5 and 6 on the tree and on its blocks.
+void OnlinePlt::extend(LabelId label, Extension extension) {
+  const NodeId v = extension.node;
+  const NodeId inserted = extension.insert ? tree_.insert_node(v) : kNone;
+  const NodeId leaf = tree_.add_leaf(label, v);
+  block_of_.resize(tree_.n_nodes(), kNone);
+
+  if (extension.insert) {
+    const BlockId old = block_of_[v];
+    SiblingBlock above = blocks_[old].parent_block();
+    if (!tree_.is_leaf(inserted) || policy_.may_choose(tree_, inserted)) {
+      block_of_[inserted] = old;  // the old block moves down as it is
+      block_of_[v] = new_block(std::move(above));
+    } else {
+      blocks_[old] = std::move(above);
+    }
+  }
+  SiblingBlock& block = blocks_[block_of_[v]];
+  block.add_child();
+  if (!policy_.may_choose(tree_, v)) {
+    block.drop_auxiliary();
+  }
+  if (policy_.may_choose(tree_, leaf)) {
+    block_of_[leaf] = new_block({true, 0});
+  }
+}
+
+/// UpdateClassifiers, Algorithm 8. The positive nodes of AssignToNodes, Algorithm 10, are those on the ways from the
+/// labels to the root; the negative ones are their other children, which are columns of the same blocks.
+void OnlinePlt::update_classifiers(RowView x, std::span<const LabelId> labels, Real weight) {
+  on_.clear();
+  for (const LabelId label : labels) {
+    const NodeId leaf = tree_.leaf_of(label);
+    if (block_of_[leaf] != kNone) {
+      learn_in(blocks_[block_of_[leaf]], x, {}, weight);
+    }
+    for (NodeId v = leaf; v != LabelTree::kRoot; v = tree_.node(v).parent) {
+      on_.emplace_back(tree_.node(v).parent, tree_.node(v).position);
+    }
+  }
+  std::sort(on_.begin(), on_.end());
+  on_.erase(std::unique(on_.begin(), on_.end()), on_.end());
+
+  for (std::size_t i = 0; i < on_.size();) {
+    const NodeId parent = on_[i].first;
+    positives_.clear();
+    for (; i < on_.size() && on_[i].first == parent; ++i) {
+      positives_.push_back(on_[i].second);
+    }
+    learn_in(blocks_[block_of_[parent]], x, positives_, weight);
+  }
+
+  positives_.assign(labels.empty() ? 0 : 1, 0);
+  learn_in(root_block_, x, positives_, weight);
+}
+
+void OnlinePlt::learn_in(SiblingBlock& block, RowView x, std::span<const std::uint32_t> positives, Real weight) {
+  block.learn(x, weight, positives, params_, scratch_.block);
+  n_updates_ += block.n_columns();
+}
+
+Real OnlinePlt::root_probability(RowView x, NodeScratch& scratch) const {
+  return sigmoid(root_block_.child_scores(x, scratch.block)[0]);
+}
+
+std::span<const Real> OnlinePlt::child_probabilities(NodeId v, RowView x, NodeScratch& scratch) const {
+  const std::span<const Real> scores = blocks_[block_of_[v]].child_scores(x, scratch.block);
+  scratch.probabilities.resize(scores.size());
+  std::transform(scores.begin(), scores.end(), scratch.probabilities.begin(), sigmoid);
+  return scratch.probabilities;
+}
+
+std::size_t OnlinePlt::memory_bytes() const {
+  std::size_t bytes = root_block_.memory_bytes();
+  for (const SiblingBlock& block : blocks_) {
+    bytes += sizeof(SiblingBlock) + block.memory_bytes();
+  }
+  return bytes;
+}
+
+std::vector<Cell> OnlinePlt::classifier(NodeId v) const {
+  if (v == LabelTree::kRoot) {
+    return root_block_.cells(0);
+  }
+  const SiblingBlock& block = blocks_[block_of_[tree_.node(v).parent]];
+  return block.cells(tree_.node(v).position + (block.has_auxiliary() ? 1 : 0));
+}
+
+std::optional<std::vector<Cell>> OnlinePlt::auxiliary_classifier(NodeId v) const {
+  if (block_of_[v] == kNone || !blocks_[block_of_[v]].has_auxiliary()) {
+    return std::nullopt;
+  }
+  return blocks_[block_of_[v]].cells(0);
+}
+
+void OnlinePlt::save(Writer& out) const {
+  out.put(n_examples_);
+  out.put(random_.state());
+  tree_.save(out);
+  root_block_.save(out);
+  for (NodeId v = 0; v < tree_.n_nodes(); ++v) {
+    if (block_of_[v] != kNone) {  // which nodes have a block follows from the tree
+      blocks_[block_of_[v]].save(out);
+    }
+  }
+}
+
+OnlinePlt OnlinePlt::load(const TrainParams& params, Reader& in) {
+  const auto n_examples = in.get<std::uint64_t>();
+  const auto random_state = in.get<std::uint64_t>();
+  OnlinePlt model(params, LabelTree::load(in));
+  model.n_examples_ = n_examples;
+  model.random_ = Random(random_state);
+  const auto load_block = [&](SiblingBlock& block) {
+    SiblingBlock loaded = SiblingBlock::load(in);
+    if (loaded.has_auxiliary() != block.has_auxiliary() || loaded.n_columns() != block.n_columns()) {
+      throw FormatError("a sibling block does not fit its node");
+    }
+    block = std::move(loaded);
+  };
+  load_block(model.root_block_);
+  for (const BlockId block : model.block_of_) {
+    if (block != kNone) {
+      load_block(model.blocks_[block]);
+    }
+  }
+  return model;
+}
+
+}  // namespace oplt

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "oplt/row_builder.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace oplt {
+
+namespace {
+
+FeatureId unpack_id(std::uint64_t packed) { return static_cast<FeatureId>(packed >> 32); }
+
+Real unpack_value(std::uint64_t packed) { return std::bit_cast<Real>(static_cast<std::uint32_t>(packed)); }
+
+}  // namespace
+
+RowView RowBuilder::build(std::span<const FeatureId> ids, std::span<const Real> values, const TrainParams& params) {
+  packed_.clear();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    packed_.push_back((std::uint64_t{ids[i]} << 32) | std::bit_cast<std::uint32_t>(values[i]));
+  }
+  std::sort(packed_.begin(), packed_.end());
+
+  double norm = 1.0;
+  if (params.normalize) {
+    double squares = 0.0;
+    for (const std::uint64_t packed : packed_) {
+      const double value = unpack_value(packed);
+      squares += value * value;
+    }
+    norm = squares > 0.0 ? std::sqrt(squares) : 1.0;
+  }
+
+  features_.clear();
+  values_.clear();
+  for (const std::uint64_t packed : packed_) {
+    const auto value = static_cast<Real>(unpack_value(packed) / norm);
+    if (unpack_id(packed) != kNone && value != 0) {
+      features_.push_back(unpack_id(packed));
+      values_.push_back(value);
+    }
+  }
+  if (params.bias) {
+    features_.push_back(kBiasFeature);
+    values_.push_back(Real{1});
+  }
+  return {features_, values_};
+}
+
+}  // namespace oplt

@@ -1,0 +1,25 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Online probabilistic label trees: classification whose labels, features and tree grow with the stream."""
+
+from importlib.metadata import version
+
+from oplt import datasets
+from oplt.errors import InvalidInputError, InvalidParameterError, ModelFormatError, OpltError
+from oplt.model import OnlinePLT
+from oplt.predictions import Predictions
+from oplt.tree import LabelTree
+
+__all__ = [
+    "InvalidInputError",
+    "InvalidParameterError",
+    "LabelTree",
+    "ModelFormatError",
+    "OnlinePLT",
+    "OpltError",
+    "Predictions",
+    "__version__",
+    "datasets",
+]
+
+__version__ = version("oplt")

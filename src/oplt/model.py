@@ -1,0 +1,319 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""The model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oplt import _core, persistence
+from oplt._typing import Label, LabelRows, Labels, Row, Rows
+from oplt.errors import InvalidInputError
+from oplt.params import Settings, count, predict_params
+from oplt.predictions import Predictions, named
+from oplt.tree import LabelTree
+from oplt.validation import as_labels, as_rows, as_weights
+
+__all__ = ["OnlinePLT"]
+
+# Rows handed to the core at once: few enough that Ctrl-C is answered soon, many enough that the calls cost nothing.
+_CHUNK = 1024
+
+
+class OnlinePLT:
+    """An online probabilistic label tree: multi-label and multi-class classification without an end to the labels.
+
+    Nothing is known ahead: labels, features and the tree grow as examples come. At any time the model is exactly, to
+    the last bit, the one that would have been trained on the same examples had the final tree been known from the
+    start. Labels and features are strings or integers of your own; an example's features and labels are sets: their
+    order never matters.
+
+    Parameters
+    ----------
+    policy
+        Where a new label goes: ``"best-greedy"`` (near labels that look alike, keeping the tree balanced),
+        ``"random"``, ``"complete"`` (a complete tree in order of arrival), ``"cpet"`` (a binary tree whose leaves are
+        split), ``"flat"`` (one level: one-versus-rest), ``"best-greedy-printed"`` (with the balance term as the paper
+        prints it, which lets the tree degenerate).
+    alpha
+        Best-greedy and cpet: from 0, go where the classifiers point, to 1, balance the tree.
+    arity
+        Children of an internal node (the paper's b). Used by best-greedy, random and complete.
+    max_leaves
+        Children of a node that has only leaves (b_max), at least ``arity``. Used by best-greedy and random.
+    learning_rate, adagrad_eps
+        Of the AdaGrad steps of the logistic classifiers.
+    gate
+        A classifier that is wrong by less than this takes no step. 0 turns it off. It saves time and memory and raises
+        precision, at the cost of calibration for improbable labels.
+    bias
+        Give each classifier a constant term.
+    normalize
+        Scale each example's features to Euclidean norm 1.
+    seed
+        Of the random policy.
+    threads
+        Used by `predict_many`. The answers do not depend on it.
+
+    Notes
+    -----
+    Threads: one call at a time learns, any number predict at once; calls wait for their turn by themselves, and the
+    interpreter goes on meanwhile. Each answer is that of the model after a whole number of examples.
+
+    Examples
+    --------
+    >>> model = OnlinePLT()
+    >>> model.learn_one({"heap": 1.0, "overflow": 2.0}, ["linux:kernel"])
+    >>> model.learn_one({"script": 1.0, "injection": 1.0}, ["wordpress:wordpress", "php:php"])
+    >>> [label for label, probability in model.predict_one({"heap": 1.0}, k=1)]
+    ['linux:kernel']
+    >>> model.n_labels
+    3
+    """
+
+    def __init__(
+        self,
+        *,
+        policy: str = Settings.policy,
+        alpha: float = Settings.alpha,
+        arity: int = Settings.arity,
+        max_leaves: int = Settings.max_leaves,
+        learning_rate: float = Settings.learning_rate,
+        adagrad_eps: float = Settings.adagrad_eps,
+        gate: float = Settings.gate,
+        bias: bool = Settings.bias,
+        normalize: bool = Settings.normalize,
+        seed: int = Settings.seed,
+        threads: int = 1,
+    ) -> None:
+        settings = Settings(
+            policy=policy,
+            alpha=alpha,
+            arity=arity,
+            max_leaves=max_leaves,
+            learning_rate=learning_rate,
+            adagrad_eps=adagrad_eps,
+            gate=gate,
+            bias=bias,
+            normalize=normalize,
+            seed=seed,
+        )
+        self._set_up(settings, _core.Model(settings.to_core()), threads)
+
+    def _set_up(self, settings: Settings, core: _core.Model, threads: int) -> None:
+        self._settings = settings
+        self._core = core
+        self._threads = count("threads", threads)
+
+    @classmethod
+    def _of(cls, settings: Settings, core: _core.Model, threads: int = 1) -> OnlinePLT:
+        model = cls.__new__(cls)
+        model._set_up(settings, core, threads)
+        return model
+
+    @classmethod
+    def paper(cls, **changes: Any) -> OnlinePLT:
+        """Make a model with the settings of the paper: binary internal nodes, 100 leaves a node, no gate.
+
+        Parameters
+        ----------
+        **changes
+            Settings to change.
+        """
+        return cls(**{"arity": 2, "max_leaves": 100, "gate": 0.0, **changes})
+
+    @classmethod
+    def from_tree(cls, tree: LabelTree, **settings: Any) -> OnlinePLT:
+        """Start from a tree that is known ahead (the paper's IPLT); labels that it lacks extend it as they come.
+
+        Parameters
+        ----------
+        tree
+            What `tree` of another model gives, or a `LabelTree` of your own.
+        **settings
+            As for `OnlinePLT`.
+
+        Examples
+        --------
+        >>> model = OnlinePLT.from_tree(LabelTree.from_nested([["cat", "dog"], ["stone", "brick"]]))
+        >>> model.learn_one({"purrs": 1.0}, "cat")
+        >>> model.predict_one({"purrs": 1.0}, k=1)[0][0]
+        'cat'
+        """
+        model = cls(**settings)
+        if not isinstance(tree, LabelTree):
+            msg = f"tree must be a LabelTree, got {type(tree).__name__}; see LabelTree.from_nested for nested lists"
+            raise InvalidInputError(msg)
+        leaves = [node for node, label in enumerate(tree.labels) if label is not None]
+        names = as_labels([[tree.labels[node] for node in leaves]], 1).names
+        ids = np.full(tree.n_nodes, _core.NONE, dtype=np.uint32)
+        ids[leaves] = np.arange(len(leaves), dtype=np.uint32)
+        parents = np.where(tree.parents < 0, _core.NONE, tree.parents).astype(np.uint32)
+        model._core = _core.Model.from_tree(model._settings.to_core(), parents, ids, names)
+        return model
+
+    def learn_one(self, x: Row, labels: Labels, *, weight: float = 1.0) -> None:
+        """Learn from one example.
+
+        Parameters
+        ----------
+        x
+            Its features: names and values.
+        labels
+            Its labels, or a single one; ``[]`` if none applies. New ones extend the tree.
+        weight
+            How much it counts.
+        """
+        self.learn_many([x], [labels], weights=[weight])
+
+    def learn_many(
+        self,
+        X: Rows,  # noqa: N803 (a matrix)
+        Y: LabelRows | Iterable[Labels],  # noqa: N803 (a matrix)
+        *,
+        weights: npt.ArrayLike | None = None,
+    ) -> None:
+        """Learn from many examples, one after the other; equal to a loop of `learn_one`, to the bit.
+
+        If it is interrupted (Ctrl-C), the model has learnt the first examples, and `n_examples` tells how many.
+
+        Parameters
+        ----------
+        X
+            Features: a SciPy sparse or 2-D NumPy matrix, whose column numbers are the names, or an iterable of
+            mappings. Duplicate entries of a sparse matrix are summed, and their order does not matter.
+        Y
+            Labels: for each example a list of them or a single one, or an indicator matrix, whose column numbers are
+            the names.
+        weights
+            How much each example counts; 1 if not given.
+        """
+        rows = as_rows(X)
+        labels = as_labels(Y, len(rows))
+        checked_weights = as_weights(weights, len(rows))
+        for begin in range(0, len(rows), _CHUNK):
+            end = min(begin + _CHUNK, len(rows))
+            x, y = rows.chunk(begin, end), labels.chunk(begin, end)
+            w = None if checked_weights is None else checked_weights[begin:end]
+            self._core.learn_many(x.indptr, x.names, x.values, y.indptr, y.names, w)
+
+    def predict_one(
+        self, x: Row, k: int | None = None, *, threshold: float | None = None, beam: int | None = None
+    ) -> list[tuple[Label, float]]:
+        """Predict the labels of one example.
+
+        Parameters
+        ----------
+        x
+            Its features. Those that the model has never seen are ignored.
+        k
+            At most so many labels; 5 if neither `k` nor `threshold` is given.
+        threshold
+            Only labels that are at least so probable.
+        beam
+            Look only into so many nodes of each level: faster for very deep trees, but no longer exact.
+
+        Returns
+        -------
+        Labels and their probabilities, most probable first; empty if the model knows no label yet.
+        """
+        return self.predict_many([x], k, threshold=threshold, beam=beam)[0]
+
+    def predict_many(
+        self,
+        X: Rows,  # noqa: N803 (a matrix)
+        k: int | None = None,
+        *,
+        threshold: float | None = None,
+        beam: int | None = None,
+    ) -> Predictions:
+        """Predict the labels of many examples; see `predict_one` for what can be asked.
+
+        Examples
+        --------
+        >>> model = OnlinePLT()
+        >>> model.learn_many([{"purrs": 1}, {"barks": 1}], ["cat", "dog"])
+        >>> for labels in model.predict_many([{"purrs": 1}, {"barks": 1}], k=1):
+        ...     print(labels[0][0])
+        cat
+        dog
+        """
+        params = predict_params(k, threshold, beam, self._threads)
+        rows = as_rows(X)
+        indptr, ids, scores, n_examples = self._core.predict_many(rows.indptr, rows.names, rows.values, params)
+        return Predictions(named(ids, self._core.label_names), scores, indptr, n_examples)
+
+    def fingerprint(self) -> str:
+        """Digest of the whole learnt state. Equal models, and only those, have equal ones."""
+        return persistence.fingerprint(self._settings, self._core)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file. The file holds the old content or the new, whatever happens meanwhile."""
+        persistence.write(self._settings, self._core, Path(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, threads: int = 1) -> OnlinePLT:
+        """Read a model from a file. It goes on exactly as the saved one would have."""
+        return cls._of(*persistence.read(Path(path)), threads)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_bytes, (persistence.to_bytes(self._settings, self._core), self._threads)
+
+    @property
+    def tree(self) -> LabelTree:
+        """The tree as it is now."""
+        parents, ids = self._core.tree()
+        labels: list[Label | None] = [None] * len(ids)
+        leaves = np.flatnonzero(ids != _core.NONE)
+        for leaf, name in zip(leaves.tolist(), self._core.label_names(ids[leaves]), strict=True):
+            labels[leaf] = name
+        return LabelTree(np.where(parents == _core.NONE, -1, parents.astype(np.int64)), labels)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels seen so far."""
+        return self._core.n_labels
+
+    @property
+    def n_features(self) -> int:
+        """Number of features seen so far."""
+        return self._core.n_features
+
+    @property
+    def n_examples(self) -> int:
+        """Number of examples learnt so far."""
+        return self._core.n_examples
+
+    @property
+    def depth(self) -> int:
+        """Edges on the longest way from the root of the tree to a leaf."""
+        return self._core.depth
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory that the learnt state takes."""
+        return self._core.memory_bytes
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that the model was made with."""
+        return asdict(self._settings)
+
+    def __repr__(self) -> str:
+        defaults = asdict(Settings())
+        changed = ", ".join(f"{name}={value!r}" for name, value in self.settings.items() if value != defaults[name])
+        return (
+            f"<OnlinePLT({changed}): {self.n_labels} labels, {self.n_features} features,"
+            f" {self.n_examples} examples, depth {self.depth}>"
+        )
+
+
+def _from_bytes(data: bytes, threads: int) -> OnlinePLT:
+    return OnlinePLT._of(*persistence.from_bytes(data), threads)

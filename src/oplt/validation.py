@@ -1,0 +1,270 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""From what users hand in to what the core takes. Everything is checked here, once, before anything is learnt."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from oplt import _core
+from oplt._typing import FloatArray, LabelRows, Labels, PointerArray, Row, Rows
+from oplt.errors import InvalidInputError
+
+__all__ = ["NamedLabels", "NamedRows", "as_labels", "as_rows", "as_weights"]
+
+# Within these limits no sum of the core can overflow, whatever the stream.
+_LARGEST_VALUE = 1e12
+_LARGEST_WEIGHT = 1e6
+
+Names = list[Any] | npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class NamedLabels:
+    """Rows of names end to end: row i is [indptr[i], indptr[i + 1])."""
+
+    indptr: PointerArray
+    names: Names
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def chunk(self, begin: int, end: int) -> NamedLabels:
+        """Rows [begin, end)."""
+        first, last = self.indptr[begin], self.indptr[end]
+        return NamedLabels(self.indptr[begin : end + 1], self.names[first:last])
+
+
+@dataclass(frozen=True)
+class NamedRows:
+    """Rows of distinct names with their non-zero values."""
+
+    indptr: PointerArray
+    names: Names
+    values: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def chunk(self, begin: int, end: int) -> NamedRows:
+        """Rows [begin, end)."""
+        first, last = self.indptr[begin], self.indptr[end]
+        return NamedRows(self.indptr[begin : end + 1], self.names[first:last], self.values[first:last])
+
+
+def as_rows(X: Rows) -> NamedRows:  # noqa: N803 (a matrix)
+    """Features of many examples: a SciPy sparse or 2-D NumPy matrix, or mappings from names to values."""
+    if isinstance(X, (str, bytes, Mapping)):
+        msg = f"X must hold many rows, got one {type(X).__name__}: use learn_one or predict_one, or put it in a list"
+        raise InvalidInputError(msg)
+    if sp.issparse(X) or isinstance(X, np.ndarray):
+        return _matrix_rows(_as_csr(X, "X"))
+    if not isinstance(X, Iterable):
+        msg = f"X must be a sparse or 2-D matrix or a list of mappings, got {type(X).__name__}"
+        raise InvalidInputError(msg)
+    return _mapping_rows(X)
+
+
+def as_labels(Y: LabelRows | Iterable[Labels], n_rows: int) -> NamedLabels:  # noqa: N803 (a matrix)
+    """Labels of many examples: a list of labels for each, a single label for each, or an indicator matrix."""
+    if sp.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim > 1):
+        labels = _indicator_labels(_as_csr(Y, "Y"))
+    elif isinstance(Y, (str, bytes, Mapping)) or not isinstance(Y, Iterable):
+        msg = f"Y must hold the labels of many rows, got one {type(Y).__name__}: use learn_one, or put it in a list"
+        raise InvalidInputError(msg)
+    else:
+        labels = _listed_labels(Y)
+    if len(labels) != n_rows:
+        msg = f"X has {n_rows} rows but Y has {len(labels)}: each example needs its own labels ([] for none)"
+        raise InvalidInputError(msg)
+    return labels
+
+
+def as_weights(weights: Any, n_rows: int) -> FloatArray | None:
+    """One weight for each example, or None."""
+    if weights is None:
+        return None
+    try:
+        checked = np.ascontiguousarray(weights, dtype=np.float32)
+    except (TypeError, ValueError):
+        checked = np.empty(0)
+    if checked.ndim != 1 or len(checked) != n_rows:
+        msg = f"weights must be {n_rows} numbers, one for each row of X, got {_briefly(weights)}"
+        raise InvalidInputError(msg)
+    bad = ~((checked > 0) & (checked <= _LARGEST_WEIGHT))
+    if bad.any():
+        row = int(np.argmax(bad))
+        msg = (
+            f"the weight of row {row} is {checked[row]}, but weights are above 0 and at most {_LARGEST_WEIGHT:g};"
+            " to ignore an example, leave it out"
+        )
+        raise InvalidInputError(msg)
+    return checked
+
+
+def _as_csr(matrix: Any, what: str) -> Any:
+    if matrix.ndim != 2:
+        msg = f"{what} must have rows and columns, got an array of {matrix.ndim} dimension(s)"
+        raise InvalidInputError(msg)
+    if matrix.dtype.kind not in "biuf":
+        msg = f"{what} must be a matrix of numbers, got one of {matrix.dtype}"
+        raise InvalidInputError(msg)
+    if matrix.shape[1] > 2**31:
+        msg = f"{what} has {matrix.shape[1]} columns, but at most 2,147,483,648 are supported"
+        raise InvalidInputError(msg)
+    csr = sp.csr_array(matrix)
+    _check_structure(csr, what)
+    bad = ~np.isfinite(csr.data)
+    if bad.any():
+        row, column = _place(csr, int(np.argmax(bad)))
+        msg = f"{what} has the value {csr.data[np.argmax(bad)]} in row {row}, column {column}: values must be finite"
+        raise InvalidInputError(msg)
+    return csr
+
+
+def _check_structure(csr: Any, what: str) -> None:
+    """SciPy does not look into the arrays that a matrix is made of."""
+    pointers, indices = csr.indptr, csr.indices
+    if pointers[0] != 0 or pointers[-1] > len(indices) or np.any(np.diff(pointers) < 0):
+        msg = f"{what} is not a valid CSR matrix: its indptr must rise from 0 to the number of stored values"
+        raise InvalidInputError(msg)
+    used = indices[: pointers[-1]]
+    bad = (used < 0) | (used >= csr.shape[1])
+    if bad.any():
+        row, column = _place(csr, int(np.argmax(bad)))
+        msg = f"{what} has the column index {column} in row {row}, but columns are 0 to {csr.shape[1] - 1}"
+        raise InvalidInputError(msg)
+
+
+def _place(csr: Any, position: int) -> tuple[int, int]:
+    return int(np.searchsorted(csr.indptr, position, side="right")) - 1, int(csr.indices[position])
+
+
+def _matrix_rows(csr: Any) -> NamedRows:
+    if not _is_canonical(csr):
+        # Summed in float64, so that the order in which duplicates are stored does not matter.
+        parts = (csr.data.astype(np.float64), csr.indices.copy(), csr.indptr.copy())
+        csr = sp.csr_array(parts, shape=csr.shape)
+        csr.sum_duplicates()
+    rows = NamedRows(
+        csr.indptr.astype(np.int64, copy=False),
+        np.ascontiguousarray(csr.indices[: csr.indptr[-1]], dtype=np.int32),
+        _float32(csr.data[: csr.indptr[-1]]),
+    )
+    _check_size(rows)
+    return _without_zeros(rows)
+
+
+def _is_canonical(csr: Any) -> bool:
+    """Ascending columns without duplicates in each row. SciPy's own flag may be stale."""
+    rises = np.diff(csr.indices[: csr.indptr[-1]]) > 0
+    starts = csr.indptr[1:-1]
+    rises[starts[(starts > 0) & (starts < csr.indptr[-1])] - 1] = True
+    return bool(rises.all())
+
+
+def _mapping_rows(rows: Iterable[Row]) -> NamedRows:
+    names: list[Any] = []
+    values = array("d")
+    pointers = [0]
+    for i, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            msg = f"row {i} of X must be a mapping from feature names to values, got {_briefly(row)}"
+            raise InvalidInputError(msg)
+        names.extend(row.keys())
+        try:
+            values.extend(row.values())
+        except TypeError:
+            name = next(name for name, value in row.items() if not _is_real(value))
+            msg = f"feature {name!r} of row {i} has the value {row[name]!r}: values must be numbers"
+            raise InvalidInputError(msg) from None
+        pointers.append(len(names))
+    indptr = np.array(pointers, dtype=np.int64)
+    _check_names(names, indptr, "feature")
+    checked = NamedRows(indptr, names, _float32(np.frombuffer(values, dtype=np.float64)))
+    _check_size(checked)
+    return _without_zeros(checked)
+
+
+def _is_real(value: Any) -> bool:
+    try:
+        array("d", [value])
+    except TypeError:
+        return False
+    return True
+
+
+def _float32(values: npt.NDArray[Any]) -> FloatArray:
+    with np.errstate(over="ignore"):  # what overflows is found by the check of sizes
+        return np.ascontiguousarray(values, dtype=np.float32)
+
+
+def _check_size(rows: NamedRows) -> None:
+    bad = ~(np.abs(rows.values) <= _LARGEST_VALUE)  # so written, NaN is bad too
+    if bad.any():
+        position = int(np.argmax(bad))
+        row = int(np.searchsorted(rows.indptr, position, side="right")) - 1
+        msg = (
+            f"feature {rows.names[position]!r} of row {row} has the value {rows.values[position]}:"
+            f" values must be finite and at most {_LARGEST_VALUE:g} in size"
+        )
+        raise InvalidInputError(msg)
+
+
+def _without_zeros(rows: NamedRows) -> NamedRows:
+    kept = rows.values != 0
+    if kept.all():
+        return rows
+    before = np.concatenate(([0], np.cumsum(kept, dtype=np.int64)))
+    names: Names = (
+        [name for name, keep in zip(rows.names, kept, strict=True) if keep]
+        if isinstance(rows.names, list)
+        else rows.names[kept]
+    )
+    return NamedRows(before[rows.indptr], names, rows.values[kept])
+
+
+def _indicator_labels(csr: Any) -> NamedLabels:
+    csr = csr.copy()
+    csr.eliminate_zeros()
+    return NamedLabels(csr.indptr.astype(np.int64), csr.indices.astype(np.int32))
+
+
+def _listed_labels(rows: Iterable[Labels]) -> NamedLabels:
+    names: list[Any] = []
+    pointers = [0]
+    for row in rows:
+        names.extend(_one_rows_labels(row))
+        pointers.append(len(names))
+    indptr = np.array(pointers, dtype=np.int64)
+    _check_names(names, indptr, "label")
+    return NamedLabels(indptr, names)
+
+
+def _one_rows_labels(row: Labels) -> Iterator[Any]:
+    if isinstance(row, (str, bytes, Mapping)) or not isinstance(row, Iterable):
+        yield row  # a single label; if it cannot be one, the check of names says so
+    else:
+        yield from row
+
+
+def _check_names(names: list[Any], indptr: PointerArray, what: str) -> None:
+    bad = _core.first_bad_name(names)
+    if bad is not None:
+        position, found = bad
+        row = int(np.searchsorted(indptr, position, side="right")) - 1
+        hint = "; use [] for an example without labels" if what == "label" else ""
+        msg = f"{what} {position - indptr[row]} of row {row} is {found}: names are non-empty strings or integers{hint}"
+        raise InvalidInputError(msg)
+
+
+def _briefly(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
