@@ -10,6 +10,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 CORE_FILES := CMakeLists.txt $(wildcard cpp/include/oplt/*.hpp cpp/src/*.cpp cpp/bindings/*)
 PACKAGE_FILES := pyproject.toml $(shell find src -name '*.py' -o -name py.typed)
 
+CPP_FILES := $(wildcard cpp/*/*.cpp cpp/*/*.hpp cpp/include/oplt/*.hpp)
+
 .PHONY: help
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,6 +42,20 @@ test-cpp: $(VENV)/tools
 	cmake -S . -B build/tests -DOPLT_BUILD_TESTS=ON > /dev/null
 	cmake --build build/tests -j $(JOBS) > /dev/null
 	ctest --test-dir build/tests --output-on-failure
+
+.PHONY: lint
+lint: build  ## ruff, mypy, import-linter, clang-format.
+	$(BIN)/ruff check src tests examples benchmarks
+	$(BIN)/ruff format --check src tests examples benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run -Werror $(CPP_FILES)
+
+.PHONY: format
+format: $(VENV)/tools  ## Format the Python and C++ sources.
+	$(BIN)/ruff check --fix-only -q src tests examples benchmarks
+	$(BIN)/ruff format -q src tests examples benchmarks
+	$(BIN)/clang-format -i $(CPP_FILES)
 
 .PHONY: sanitize
 sanitize:  ## Run the C++ tests under the address, undefined-behaviour and thread sanitizers.

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <cstdint>
 #include <optional>
@@ -25,6 +28,8 @@ namespace {
 using Indptr = Array<std::int64_t>;
 using Values = Array<Real>;
 using Ids = Array<std::uint32_t>;
+using NameObjects = nb::typed<nb::list, nb::any>;
+using CellArrays = std::tuple<NumpyArray<FeatureId>, NumpyArray<Real>, NumpyArray<Real>>;
 
 /// What does not need Python runs without the GIL; the lock of the model is only ever waited for without it.
 template <class Work>
@@ -42,18 +47,17 @@ void learn_many(Model& model, const Indptr& x_indptr, nb::handle x_names, const 
   without_gil([&] { model.learn_many(x, y, weights ? view(*weights) : std::span<const Real>{}); });
 }
 
-nb::tuple predict_many(const Model& model, const Indptr& indptr, nb::handle names, const Values& values,
-                       const PredictParams& params) {
+std::tuple<NumpyArray<std::int64_t>, NumpyArray<LabelId>, NumpyArray<Real>, std::uint64_t> predict_many(
+    const Model& model, const Indptr& indptr, nb::handle names, const Values& values, const PredictParams& params) {
   const PythonNames features(names);
-  Predictions found = without_gil([&] {
-    return model.predict_many({{view(indptr)}, features.list(), view(values)}, params);
-  });
-  return nb::make_tuple(to_numpy(std::move(found.indptr)), to_numpy(std::move(found.labels)),
-                        to_numpy(std::move(found.probabilities)), found.n_examples);
+  Predictions found =
+      without_gil([&] { return model.predict_many({{view(indptr)}, features.list(), view(values)}, params); });
+  return {to_numpy(std::move(found.indptr)), to_numpy(std::move(found.labels)),
+          to_numpy(std::move(found.probabilities)), found.n_examples};
 }
 
 /// Runs without the GIL, but for the calls of `write`, so that other threads go on while a large model is saved.
-void save(const Model& model, const nb::callable& write) {
+void save(const Model& model, const nb::typed<nb::callable, nb::object(nb::bytes)>& write) {
   without_gil([&] {
     Writer writer([&](std::span<const std::byte> bytes) {
       const nb::gil_scoped_acquire acquire;
@@ -74,7 +78,7 @@ Answer ask(const Model& model, Answer (OnlinePlt::*question)() const) {
   return inspect(model, [&](const OnlinePlt& plt, const Vocabulary&, const Vocabulary&) { return (plt.*question)(); });
 }
 
-nb::tuple tree(const Model& model) {
+std::pair<NumpyArray<NodeId>, NumpyArray<LabelId>> tree(const Model& model) {
   std::vector<NodeId> parents;
   std::vector<LabelId> labels;
   inspect(model, [&](const OnlinePlt& plt, const Vocabulary&, const Vocabulary&) {
@@ -83,11 +87,11 @@ nb::tuple tree(const Model& model) {
       labels.push_back(plt.tree().node(v).label);
     }
   });
-  return nb::make_tuple(to_numpy(std::move(parents)), to_numpy(std::move(labels)));
+  return {to_numpy(std::move(parents)), to_numpy(std::move(labels))};
 }
 
 /// Names of labels or features. They are copied first: the vocabulary's own text may move when somebody learns.
-nb::list names_of(const Model& model, const Ids& ids, bool of_labels) {
+NameObjects names_of(const Model& model, const Ids& ids, bool of_labels) {
   std::string text;
   std::vector<std::pair<std::size_t, std::int64_t>> ends;  // where each text ends in `text`; the integer
   inspect(model, [&](const OnlinePlt&, const Vocabulary& features, const Vocabulary& labels) {
@@ -97,7 +101,7 @@ nb::list names_of(const Model& model, const Ids& ids, bool of_labels) {
       ends.emplace_back(text.size(), name.number);
     }
   });
-  nb::list names;
+  NameObjects names;
   std::size_t begin = 0;
   for (const auto& [end, number] : ends) {
     names.append(from_name({.text = std::string_view(text).substr(begin, end - begin), .number = number}));
@@ -106,7 +110,7 @@ nb::list names_of(const Model& model, const Ids& ids, bool of_labels) {
   return names;
 }
 
-nb::tuple cells_to_tuple(const std::vector<Cell>& cells) {
+CellArrays to_arrays(const std::vector<Cell>& cells) {
   std::vector<FeatureId> features;
   std::vector<Real> weights;
   std::vector<Real> accumulators;
@@ -115,19 +119,29 @@ nb::tuple cells_to_tuple(const std::vector<Cell>& cells) {
     weights.push_back(cell.weight);
     accumulators.push_back(cell.accumulator);
   }
-  return nb::make_tuple(to_numpy(std::move(features)), to_numpy(std::move(weights)),
-                        to_numpy(std::move(accumulators)));
+  return {to_numpy(std::move(features)), to_numpy(std::move(weights)), to_numpy(std::move(accumulators))};
 }
 
 /// The touched cells of a node's classifier as (feature ids, weights, accumulators); None where there is none.
-nb::object classifier(const Model& model, NodeId node, bool auxiliary) {
+std::optional<CellArrays> classifier(const Model& model, NodeId node, bool auxiliary) {
   const auto cells = inspect(model, [&](const OnlinePlt& plt, const Vocabulary&, const Vocabulary&) {
     if (node >= plt.tree().n_nodes()) {
       throw InvalidInput("the tree has no node " + std::to_string(node));
     }
     return auxiliary ? plt.auxiliary_classifier(node) : std::optional(plt.classifier(node));
   });
-  return cells ? nb::object(cells_to_tuple(*cells)) : nb::none();
+  return cells ? std::optional(to_arrays(*cells)) : std::nullopt;
+}
+
+std::optional<std::pair<std::size_t, std::string>> first_bad_name(const NameObjects& names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    try {
+      to_name(names[i]);
+    } catch (const InvalidInput& error) {
+      return std::pair(i, error.what());
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -135,19 +149,8 @@ nb::object classifier(const Model& model, NodeId node, bool auxiliary) {
 void bind_model(nb::module_& m) {
   m.attr("NONE") = kNone;
   m.attr("BIAS_FEATURE") = kBiasFeature;
-  m.def(
-      "first_bad_name",
-      [](const nb::list& names) -> nb::object {
-        for (std::size_t i = 0; i < names.size(); ++i) {
-          try {
-            to_name(names[i]);
-          } catch (const InvalidInput& error) {
-            return nb::make_tuple(i, error.what());
-          }
-        }
-        return nb::none();
-      },
-      "names"_a, "The first element that cannot be a name, as (position, what it is), or None.");
+  m.def("first_bad_name", &first_bad_name, "names"_a,
+        "The first element that cannot be a name, as (position, what it is), or None.");
 
   nb::class_<Model>(m, "Model")
       .def(nb::init<const TrainParams&>(), "params"_a)

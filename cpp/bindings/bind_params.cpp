@@ -18,13 +18,21 @@ void bind_params(nb::module_& m) {
           "__init__",
           [](TrainParams* self, std::string_view policy, double alpha, std::uint32_t arity, std::uint32_t max_leaves,
              Real learning_rate, Real adagrad_eps, Real gate, bool bias, bool normalize, std::uint64_t seed) {
-            const TrainParams params{policy_from_name(policy), alpha, arity, max_leaves, learning_rate,
-                                     adagrad_eps, gate, bias, normalize, seed};
+            const TrainParams params{policy_from_name(policy),
+                                     alpha,
+                                     arity,
+                                     max_leaves,
+                                     learning_rate,
+                                     adagrad_eps,
+                                     gate,
+                                     bias,
+                                     normalize,
+                                     seed};
             params.validate();
             new (self) TrainParams(params);
           },
-          nb::kw_only(), "policy"_a, "alpha"_a, "arity"_a, "max_leaves"_a, "learning_rate"_a, "adagrad_eps"_a,
-          "gate"_a, "bias"_a, "normalize"_a, "seed"_a);
+          nb::kw_only(), "policy"_a, "alpha"_a, "arity"_a, "max_leaves"_a, "learning_rate"_a, "adagrad_eps"_a, "gate"_a,
+          "bias"_a, "normalize"_a, "seed"_a);
 
   nb::class_<PredictParams>(m, "PredictParams")
       .def(

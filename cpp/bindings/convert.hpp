@@ -26,12 +26,15 @@ std::span<const T> view(const Array<T>& array) {
   return {array.data(), array.size()};
 }
 
+template <class T>
+using NumpyArray = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
 /// Hands a vector to Python without a copy.
 template <class T>
-auto to_numpy(std::vector<T> values) {
+NumpyArray<T> to_numpy(std::vector<T> values) {
   auto* owned = new std::vector<T>(std::move(values));
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner);
+  return NumpyArray<T>(owned->data(), {owned->size()}, owner);
 }
 
 /// One Python name. Throws InvalidInput unless it is a non-empty str or an int (not a bool) of 64 bits. The text of a

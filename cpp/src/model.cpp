@@ -27,9 +27,11 @@ Vocabulary vocabulary_of(const NameList& names) {
   std::vector<LabelId> id;
   for (std::size_t i = 0; i < names.size(); ++i) {
     vocabulary.add_row(names, i, i + 1, id);  // one by one: ids follow the order of the list
-  }
-  if (vocabulary.size() != names.size()) {
-    throw InvalidInput("the tree has a label twice");
+    if (id[0] < i) {
+      const Name name = names[i];
+      const std::string shown = name.is_text() ? "'" + std::string(name.text) + "'" : std::to_string(name.number);
+      throw InvalidInput("the label " + shown + " occurs twice in the tree");
+    }
   }
   return vocabulary;
 }

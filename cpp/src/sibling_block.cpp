@@ -208,8 +208,8 @@ void SiblingBlock::learn(RowView x, Real weight, std::span<const std::uint32_t> 
   }
   for (std::size_t i = 0; i < x.size(); ++i) {
     std::uint32_t offset = scratch.rows[i];
-    offset = offset == kNone ? add_row(x.features[i], scratch.active)
-                             : widen_row(x.features[i], offset, scratch.active);
+    offset =
+        offset == kNone ? add_row(x.features[i], scratch.active) : widen_row(x.features[i], offset, scratch.active);
     step_row(row_at(offset), x.values[i], params, scratch);
   }
 }

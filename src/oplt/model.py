@@ -151,8 +151,8 @@ class OnlinePLT:
         if not isinstance(tree, LabelTree):
             msg = f"tree must be a LabelTree, got {type(tree).__name__}; see LabelTree.from_nested for nested lists"
             raise InvalidInputError(msg)
-        leaves = [node for node, label in enumerate(tree.labels) if label is not None]
-        names = as_labels([[tree.labels[node] for node in leaves]], 1).names
+        leaves, labels = tree.leaves()
+        names = as_labels([labels], 1).names
         ids = np.full(tree.n_nodes, _core.NONE, dtype=np.uint32)
         ids[leaves] = np.arange(len(leaves), dtype=np.uint32)
         parents = np.where(tree.parents < 0, _core.NONE, tree.parents).astype(np.uint32)

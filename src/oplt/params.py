@@ -40,13 +40,11 @@ class Settings:
         self.to_core()
 
     def to_core(self) -> _core.TrainParams:
-        """The same for the core, which checks the ranges."""
+        """Convert for the core, which checks the ranges."""
         return _core.TrainParams(**asdict(self))
 
 
-def predict_params(
-    k: int | None, threshold: float | None, beam: int | None, threads: int
-) -> _core.PredictParams:
+def predict_params(k: int | None, threshold: float | None, beam: int | None, threads: int) -> _core.PredictParams:
     """Check what is asked of a prediction. Without `k` and `threshold`, the five best labels are."""
     if k is None and threshold is None:
         k = 5
@@ -86,13 +84,10 @@ def _number(name: str, value: Any) -> float:
 
 
 def _integer(name: str, value: Any) -> int:
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = operator.index(value)
-    except TypeError:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
         msg = f"{name} must be an integer, got {value!r}"
-        raise InvalidParameterError(msg) from None
+        raise InvalidParameterError(msg)
+    number = operator.index(value)
     if not 0 <= number <= _LARGEST.get(name, number):
         msg = f"{name} must be between 0 and {_LARGEST.get(name, 'any positive integer')}, got {value!r}"
         raise InvalidParameterError(msg)

@@ -61,7 +61,7 @@ def fingerprint(settings: Settings, model: _core.Model) -> str:
 
 
 def to_bytes(settings: Settings, model: _core.Model) -> bytes:
-    """The content of a model file."""
+    """Make the content of a model file."""
     buffer = bytearray()
     _emit_checked(settings, model, buffer.extend)
     return bytes(buffer)

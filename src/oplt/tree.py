@@ -74,7 +74,7 @@ class LabelTree:
     @property
     def n_labels(self) -> int:
         """Number of labels."""
-        return sum(label is not None for label in self.labels)
+        return len(self.leaves()[0])
 
     @property
     def depth(self) -> int:
@@ -88,8 +88,13 @@ class LabelTree:
         """Children of a node in order of arrival."""
         return list(self._children[node])
 
+    def leaves(self) -> tuple[list[int], list[Label]]:
+        """Nodes that have a label, and their labels."""
+        labelled = [(node, label) for node, label in enumerate(self.labels) if label is not None]
+        return [node for node, _ in labelled], [label for _, label in labelled]
+
     def to_nested(self) -> list[Any]:
-        """Lists of labels and of further lists: the inverse of `from_nested` but for the numbers of the nodes."""
+        """Make lists of labels and of further lists: undoes `from_nested`, but for the numbers of the nodes."""
         nested: dict[int, Any] = {node: [] for node in range(self.n_nodes)}
         for node, children in enumerate(self._children):
             nested[node].extend(nested[child] if self._children[child] else self.labels[child] for child in children)

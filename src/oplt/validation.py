@@ -94,7 +94,7 @@ def as_weights(weights: Any, n_rows: int) -> FloatArray | None:
     try:
         checked = np.ascontiguousarray(weights, dtype=np.float32)
     except (TypeError, ValueError):
-        checked = np.empty(0)
+        checked = np.empty(0, dtype=np.float32)
     if checked.ndim != 1 or len(checked) != n_rows:
         msg = f"weights must be {n_rows} numbers, one for each row of X, got {_briefly(weights)}"
         raise InvalidInputError(msg)

@@ -48,9 +48,7 @@ class Arena {
     free_[n] = offset;
   }
 
-  std::size_t memory_bytes() const {
-    return capacity_ * sizeof(Word) + free_.capacity() * sizeof(std::uint32_t);
-  }
+  std::size_t memory_bytes() const { return capacity_ * sizeof(Word) + free_.capacity() * sizeof(std::uint32_t); }
 
  private:
   struct Free {

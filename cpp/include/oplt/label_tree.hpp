@@ -17,11 +17,11 @@ class LabelTree {
  public:
   struct Node {
     NodeId parent = kNone;
-    LabelId label = kNone;            // kNone for an internal node
-    std::uint32_t position = 0;       // among its parent's children
-    std::uint32_t n_leaves = 0;       // in its subtree, itself included
+    LabelId label = kNone;       // kNone for an internal node
+    std::uint32_t position = 0;  // among its parent's children
+    std::uint32_t n_leaves = 0;  // in its subtree, itself included
     std::uint32_t n_leaf_children = 0;
-    std::vector<NodeId> children;     // in order of arrival, which is ascending
+    std::vector<NodeId> children;  // in order of arrival, which is ascending
   };
 
   static constexpr NodeId kRoot = 0;

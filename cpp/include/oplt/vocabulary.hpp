@@ -31,9 +31,7 @@ struct NameList {
   std::span<const std::int32_t> numbers;  // used when names is empty
 
   std::size_t size() const { return names.empty() ? numbers.size() : names.size(); }
-  Name operator[](std::size_t i) const {
-    return names.empty() ? Name{.text = {}, .number = numbers[i]} : names[i];
-  }
+  Name operator[](std::size_t i) const { return names.empty() ? Name{.text = {}, .number = numbers[i]} : names[i]; }
 };
 
 /// A growing map between names and dense ids 0, 1, 2, … in order of arrival.

@@ -1,0 +1,153 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Bad input gets a typed error that says what is wrong, and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oplt import InvalidInputError, InvalidParameterError, LabelTree, OnlinePLT
+
+Call = Callable[[OnlinePLT], Any]
+
+
+def trained() -> OnlinePLT:
+    model = OnlinePLT()
+    model.learn_many([{"a": 1.0, 7: 2.0}, {"b": 1.0}], [["x", "y"], [3]])
+    return model
+
+
+def csr(data: list[float], indices: list[int], indptr: list[int], shape: tuple[int, int]) -> sp.csr_array:
+    """Make a matrix of arrays that SciPy would refuse: it does not look at arrays that are put in afterwards."""
+    matrix = sp.csr_array((np.ones(len(data)), np.zeros(len(data), int), indptr), shape)
+    matrix.data = np.array(data)
+    matrix.indices = np.array(indices)
+    return matrix
+
+
+BAD_CALLS: dict[str, tuple[Call, str]] = {
+    "NaN value": (lambda m: m.learn_one({"a": float("nan")}, "x"), r"feature 'a' of row 0 has the value nan"),
+    "infinite value": (lambda m: m.learn_one({"a": -float("inf")}, "x"), r"value -inf"),
+    "huge value": (lambda m: m.learn_one({"a": 1e300}, "x"), r"at most 1e\+12"),
+    "value that is no number": (lambda m: m.learn_one({"a": "1"}, "x"), r"feature 'a' of row 0 has the value '1'"),
+    "value None": (lambda m: m.learn_many([{}, {"a": None}], ["x", "y"]), r"of row 1 has the value None"),
+    "NaN in a matrix": (
+        lambda m: m.learn_many(np.array([[1.0, 2.0], [0.0, np.nan]]), ["x", "y"]),
+        r"X has the value nan in row 1, column 1",
+    ),
+    "negative column": (
+        lambda m: m.learn_many(csr([1.0, 1.0], [0, -2], [0, 1, 2], (2, 3)), ["x", "y"]),
+        r"column index -2 in row 1",
+    ),
+    "column too large": (
+        lambda m: m.learn_many(csr([1.0, 1.0], [0, 3], [0, 1, 2], (2, 3)), ["x", "y"]),
+        r"column index 3 in row 1, but columns are 0 to 2",
+    ),
+    "1-D array": (lambda m: m.learn_many(np.ones(3), ["x"]), r"1 dimension"),
+    "array of objects": (lambda m: m.learn_many(np.array([[None]]), ["x"]), r"matrix of numbers"),
+    "more labels than rows": (lambda m: m.learn_many([{"a": 1}], ["x", "y"]), r"X has 1 rows but Y has 2"),
+    "more rows than labels": (lambda m: m.learn_many(np.ones((3, 2)), [["x"]]), r"X has 3 rows but Y has 1"),
+    "one row where many belong": (lambda m: m.learn_many({"a": 1.0}, ["x"]), r"use learn_one"),
+    "row that is no mapping": (lambda m: m.learn_many([["a"]], ["x"]), r"row 0 of X must be a mapping"),
+    "label None": (lambda m: m.learn_many([{"a": 1}, {"a": 1}], ["x", None]), r"label 0 of row 1 is None"),
+    "label that is a list": (lambda m: m.learn_one({"a": 1}, ["x", ["y"]]), r"label 1 of row 0 is \['y'\]"),
+    "label that is a float": (lambda m: m.learn_one({"a": 1}, 2.0), r"label 0 of row 0 is 2.0"),
+    "label that is a bool": (lambda m: m.learn_one({"a": 1}, [True]), r"label 0 of row 0 is True"),
+    "label that is bytes": (lambda m: m.learn_one({"a": 1}, b"x"), r"label 0 of row 0 is b'x'"),
+    "empty label": (lambda m: m.learn_one({"a": 1}, [""]), r"label 0 of row 0 is an empty string"),
+    "label beyond 64 bits": (lambda m: m.learn_one({"a": 1}, [2**63]), r"more than 64 bits"),
+    "label with a lone surrogate": (lambda m: m.learn_one({"a": 1}, ["\ud800"]), r"not valid Unicode"),
+    "string for many labels": (lambda m: m.learn_many([{"a": 1}], "x"), r"Y must hold the labels of many rows"),
+    "feature None": (lambda m: m.learn_one({"new": 1, None: 1}, "x"), r"feature 1 of row 0 is None"),
+    "feature that is a float": (lambda m: m.learn_one({1.5: 1}, "x"), r"feature 0 of row 0 is 1.5"),
+    "indicator with NaN": (lambda m: m.learn_many([{"a": 1}], np.array([[np.nan]])), r"Y has the value nan"),
+    "weight 0": (lambda m: m.learn_one({"a": 1}, "x", weight=0), r"weight of row 0 is 0.0"),
+    "weight NaN": (lambda m: m.learn_one({"a": 1}, "x", weight=float("nan")), r"weight of row 0 is nan"),
+    "too few weights": (lambda m: m.learn_many([{"a": 1}] * 2, ["x", "y"], weights=[1]), r"2 numbers"),
+    "k = 0": (lambda m: m.predict_one({"a": 1}, k=0), r"k must be at least 1, got 0"),
+    "k = -1": (lambda m: m.predict_many([{"a": 1}], k=-1), r"k must be"),
+    "k = 1.5": (lambda m: m.predict_one({"a": 1}, k=1.5), r"k must be an integer, got 1.5"),
+    "beam = 0": (lambda m: m.predict_one({"a": 1}, beam=0), r"beam must be at least 1"),
+    "threshold = 2": (lambda m: m.predict_one({"a": 1}, threshold=2), r"threshold must be between 0 and 1, got 2"),
+    "threshold NaN": (lambda m: m.predict_one({"a": 1}, threshold=float("nan")), r"threshold must be"),
+    "predict NaN": (lambda m: m.predict_one({"a": float("nan")}), r"value nan"),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), BAD_CALLS.values(), ids=BAD_CALLS.keys())
+def test_a_bad_call_is_refused_and_changes_nothing(call: Call, message: str) -> None:
+    model = trained()
+    before = model.fingerprint()
+    with pytest.raises((InvalidInputError, InvalidParameterError), match=message):
+        call(model)
+    assert model.fingerprint() == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"arity": 5, "max_leaves": 4}, r"arity must be at most max_leaves \(4\).*got 5"),
+        ({"arity": 1}, "arity must be at least 2, got 1"),
+        ({"arity": -2}, "arity must be between 0 and"),
+        ({"arity": 2.5}, "arity must be an integer, got 2.5"),
+        ({"policy": "best"}, r"policy must be one of 'random', 'best-greedy'.*got 'best'"),
+        ({"policy": None}, "policy must be a string"),
+        ({"alpha": 1.1}, "alpha must be between 0 and 1, got 1.1"),
+        ({"alpha": -0.1}, "alpha must be between 0 and 1"),
+        ({"alpha": float("nan")}, "alpha must be between 0 and 1, got nan"),
+        ({"alpha": "0.5"}, "alpha must be a number, got '0.5'"),
+        ({"learning_rate": 0}, "learning_rate must be above 0"),
+        ({"adagrad_eps": 0}, "adagrad_eps must be above 0"),
+        ({"gate": 0.5}, "gate must be at least 0 and below 0.5"),
+        ({"bias": "yes"}, "bias must be True or False"),
+        ({"seed": -1}, "seed must be between 0"),
+        ({"threads": 0}, "threads must be at least 1"),
+    ],
+)
+def test_a_bad_setting_is_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        OnlinePLT(**settings)
+
+
+def from_parents(parents: list[int], labels: list[Any]) -> OnlinePLT:
+    return OnlinePLT.from_tree(LabelTree(parents, labels))
+
+
+@pytest.mark.parametrize(
+    ("parents", "labels", "message"),
+    [
+        ([-1, 0, 0], [None, "a", "a"], "label 'a' occurs twice"),
+        ([-1, 0, 0], [None, 3, 3], "label 3 occurs twice"),
+        ([-1, 0, 0], [None, "a", None], "node 2 is a leaf without a label"),
+        ([-1, 0, 0], ["r", "a", "b"], "node 0 has both children and a label"),
+        ([-1, 0, 3, 2], [None, "a", None, None], "cycle"),
+        ([-1, 0], [None, "a", "b"], "2 parents but 3 labels"),
+        ([-1, 5], [None, "a"], "parents of all others are nodes 0 to 1"),
+        ([-1, -2], [None, "a"], "parents of all others"),
+        ([0, 0], [None, "a"], "node 0 is the root"),
+        ([-1, 0.0], [None, "a"], "list of integers"),
+        ([], [], "list of integers, at least one"),
+        ([-1, 0, 0], [None, "a", ["b"]], r"is \['b'\]"),
+    ],
+)
+def test_a_bad_tree_is_refused(parents: list[int], labels: list[Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        from_parents(parents, labels)
+
+
+def test_something_else_than_a_tree_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="LabelTree.from_nested"):
+        OnlinePLT.from_tree([["a"], ["b"]])  # type: ignore[arg-type]
+
+
+def test_an_empty_model_answers_with_nothing() -> None:
+    model = OnlinePLT()
+    assert model.predict_one({"a": 1.0}) == []
+    found = model.predict_many(np.ones((2, 3)))
+    assert (len(found), list(found), found.indptr.tolist()) == (2, [[], []], [0, 0, 0])
+    assert model.predict_many([]).indptr.tolist() == [0]
