@@ -60,7 +60,7 @@ format: $(VENV)/tools  ## Format the Python and C++ sources.
 .PHONY: sanitize
 sanitize:  ## Run the C++ tests under the address, undefined-behaviour and thread sanitizers.
 	for kind in address,undefined thread; do \
-	  cmake -S . -B build/$$kind -DOPLT_BUILD_TESTS=ON -DOPLT_SANITIZE=$$kind > /dev/null && \
+	  cmake -S . -B build/$$kind -DOPLT_BUILD_TESTS=ON -DOPLT_SANITIZE=$$kind -DCMAKE_BUILD_TYPE=Debug > /dev/null && \
 	  cmake --build build/$$kind -j $(JOBS) > /dev/null && \
 	  ctest --test-dir build/$$kind --output-on-failure || exit 1; \
 	done

@@ -77,7 +77,7 @@ void OnlinePlt::extend(LabelId label, Extension extension) {
   }
 }
 
-/// UpdateClassifiers, Algorithm 8. The positive nodes of AssignToNodes, Algorithm 10, are those on the ways from the
+/// UpdateClassifiers, Algorithm 7. The positive nodes of AssignToNodes, Algorithm 9, are those on the ways from the
 /// labels to the root; the negative ones are their other children, which are columns of the same blocks.
 void OnlinePlt::update_classifiers(RowView x, std::span<const LabelId> labels, Real weight) {
   on_.clear();

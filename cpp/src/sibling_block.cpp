@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <utility>
 
@@ -215,6 +216,7 @@ void SiblingBlock::learn(RowView x, Real weight, std::span<const std::uint32_t> 
 }
 
 void SiblingBlock::add_child() {
+  assert(auxiliary_);
   const Column column = n_columns_++;
   if (mask_words_for(n_columns_) != mask_words_) {
     SiblingBlock wider(auxiliary_, n_children());
@@ -239,6 +241,7 @@ void SiblingBlock::add_child() {
 }
 
 SiblingBlock SiblingBlock::parent_block() const {
+  assert(auxiliary_);
   SiblingBlock parent(true, 1);
   const Word both = 0b11;
   for (const FeatureRows::Slot& slot : sorted_rows()) {

@@ -25,7 +25,10 @@ Extension TreePolicy::choose(const LabelTree& tree, NodeId chosen, const ChildPr
     case Policy::kBestGreedyPrinted:
       break;
   }
-  NodeId v = chosen == kNone ? walk_down(tree, LabelTree::kRoot, probabilities, random) : chosen;
+  // A node that has filled up with the example's former labels sends the next one on to its children.
+  const bool stays = chosen != kNone && (tree.node(chosen).n_leaf_children == 1 || may_choose(tree, chosen));
+  const NodeId from = chosen == kNone ? LabelTree::kRoot : chosen;
+  NodeId v = stays ? chosen : walk_down(tree, from, probabilities, random);
   if (tree.node(v).n_leaf_children == 1) {
     v = *std::find_if(tree.node(v).children.begin(), tree.node(v).children.end(),
                       [&](NodeId child) { return tree.is_leaf(child); });

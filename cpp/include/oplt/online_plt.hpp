@@ -24,8 +24,8 @@ struct NodeScratch {
   std::vector<Real> probabilities;
 };
 
-/// An online probabilistic label tree (OPLT, Algorithms 2-9): a tree of labels that grows with the stream, and a
-/// logistic classifier in each node for "some label below is relevant, given that one below the parent is".
+/// An online probabilistic label tree (OPLT, Algorithms 2-8 of the paper): a tree of labels that grows with the stream,
+/// and a logistic classifier in each node for "some label below is relevant, given that one below the parent is".
 ///
 /// Proper, to the bit: after any stream, the classifiers are those that IPLT (Algorithm 1) would have learnt from the
 /// same stream on the final tree. Const members may be called from many threads at once, learn() from one alone.

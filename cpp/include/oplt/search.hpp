@@ -32,7 +32,7 @@ struct SearchScratch {
 /// The labels that `params` asks for, most probable first; equally probable ones by ascending label id.
 ///
 /// With beam == 0 the answer is exact: a subtree is passed over only if its probability, which bounds that of all its
-/// labels, is below the threshold or below that of k labels already found (Algorithm 11). With beam > 0 only the `beam`
+/// labels, is below the threshold or below that of k labels already found (Algorithm 10). With beam > 0 only the `beam`
 /// most probable nodes of each level are looked into.
 std::vector<ScoredLabel> search(const OnlinePlt& model, RowView x, const PredictParams& params, SearchScratch& scratch);
 

@@ -24,7 +24,7 @@ using ChildProbabilities = std::function<std::span<const Real>(NodeId)>;
 /// Grows the tree. All policies look at the tree and at nothing else that is not saved, so that a model that was saved
 /// and loaded grows as if it had not been.
 ///
-/// - random, best-greedy (Algorithm 9): walk down to a node that has only leaves, or fewer than `arity` children; keep
+/// - random, best-greedy (Algorithm 8): walk down to a node that has only leaves, or fewer than `arity` children; keep
 ///   internal nodes at `arity`, nodes of leaves at `max_leaves`. Best-greedy walks to the child with the highest
 ///   (1 - alpha) P(child) + alpha balance(child).
 /// - complete: the complete `arity`-ary tree in order of arrival.

@@ -1,0 +1,128 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Streams, settings and trees for the property tests."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from oplt import LabelTree, OnlinePLT
+
+POLICIES = ["best-greedy", "best-greedy-printed", "random", "complete", "cpet", "flat"]
+
+# (policy, arity, max_leaves) for long streams; the last three policies ignore one or both of the numbers.
+SHAPES = [
+    *((policy, *shape) for policy in POLICIES[:3] for shape in [(2, 2), (2, 100), (3, 5), (16, 32), (70, 130)]),
+    *(("complete", arity, arity) for arity in [2, 5, 70]),
+    ("cpet", 2, 2),
+    ("flat", 2, 2),
+]
+
+Name = str | int
+Settings = dict[str, Any]
+
+
+class Example(NamedTuple):
+    x: dict[Name, float]
+    labels: list[Name]
+    weight: float = 1.0
+
+
+Stream = list[Example]
+
+# Few features, so that examples overlap. Integers and strings, whose order by UTF-8 is not that of the alphabet.
+FEATURES: list[Name] = [0, 3, -7, 2**40, "a", "b", "Z", "é", "日本"]
+LABELS: list[Name] = [5, 1, -2, 2**33, "x", "y", "yy", "Ä", "語", "𝄞", "\uffff", "0", *range(100, 112)]
+SMALL_NUMBERS: list[Name] = list(range(9))
+COLUMN_LABELS: list[Name] = list(range(14))
+
+# Eighths, so that float32 holds them and their sums exactly, whatever the order.
+values = st.integers(-16, 16).filter(bool).map(lambda n: n / 8)
+weights = st.sampled_from([1.0, 1.0, 0.5, 3.0])
+
+
+def rows(features: Sequence[Name] = FEATURES) -> st.SearchStrategy[dict[Name, float]]:
+    return st.dictionaries(st.sampled_from(features), values, max_size=5)
+
+
+def examples(features: Sequence[Name] = FEATURES, labels: Sequence[Name] = LABELS) -> st.SearchStrategy[Example]:
+    """Any number of labels, none and the same one twice included, any of which may be new."""
+    return st.builds(Example, rows(features), st.lists(st.sampled_from(labels), max_size=4), weights)
+
+
+@st.composite
+def streams(
+    draw: st.DrawFn, features: Sequence[Name] = FEATURES, labels: Sequence[Name] = LABELS, max_size: int = 16
+) -> Stream:
+    """Examples, some of which come again later."""
+    size = draw(st.integers(1, max_size))  # left to itself, Hypothesis makes short lists, in which trees stay small
+    drawn = draw(st.lists(examples(features, labels), min_size=size, max_size=size))
+    again = draw(st.lists(st.integers(0, len(drawn) - 1), max_size=4))
+    return drawn + [drawn[i] for i in again]
+
+
+# Streams whose names are the columns of a matrix.
+numbered_streams = streams(SMALL_NUMBERS, COLUMN_LABELS)
+
+
+@st.composite
+def model_settings(draw: st.DrawFn, policy: str | None = None, **fixed: Any) -> Settings:
+    """Draw settings for `OnlinePLT`: `arity` and `max_leaves` small, so that all ways to extend a tree occur."""
+    arity = draw(st.sampled_from([2, 2, 3, 5]))
+    drawn = {
+        "policy": draw(st.sampled_from(POLICIES)) if policy is None else policy,
+        "alpha": draw(st.sampled_from([0.0, 0.3, 0.75, 1.0])),
+        "arity": arity,
+        "max_leaves": arity + draw(st.sampled_from([0, 1, 3])),
+        "learning_rate": draw(st.sampled_from([1.0, 0.25])),
+        "gate": draw(st.sampled_from([0.0, 0.1])),
+        "bias": draw(st.booleans()),
+        "normalize": draw(st.booleans()),
+        "seed": draw(st.integers(0, 2**64 - 1)),
+    }
+    return {**drawn, **fixed}
+
+
+@st.composite
+def label_trees(draw: st.DrawFn, labels: Sequence[Name] = LABELS[::2]) -> LabelTree:
+    """Trees of any shape over some of the labels: each joins an internal node or begins a new one below it."""
+    internal: list[list[Any]] = [[]]
+    for label in draw(st.permutations(labels))[: draw(st.integers(1, len(labels)))]:
+        node = internal[draw(st.integers(0, len(internal) - 1))]
+        if draw(st.booleans()):
+            internal.append([label])
+            node.append(internal[-1])
+        else:
+            node.append(label)
+    return LabelTree.from_nested(internal[0])
+
+
+def long_stream(seed: int, n_examples: int = 250, n_labels: int = 140) -> Stream:
+    """Make a stream too long for Hypothesis, in which a label's examples are alike and new labels keep coming.
+
+    It leads to nodes of more than 64 children, at which the core's sibling blocks change their layout.
+    """
+    source = random.Random(seed)  # noqa: S311 (no secrets here)
+    stream = []
+    for i in range(n_examples):
+        seen = 1 + n_labels * i // n_examples
+        labels: list[Name] = [source.randrange(seen) for _ in range(source.choice([0, 1, 1, 2, 3]))] + [seen - 1]
+        x: dict[Name, float] = {f"of {label}": source.randint(1, 16) / 8 for label in labels[:2]}
+        x.update({source.randrange(40): source.randint(-16, 16) / 8 for _ in range(4)})
+        stream.append(Example(x, labels if source.random() < 0.9 else [], source.choice([1.0, 1.0, 0.5, 3.0])))
+    return stream
+
+
+def learn(model: OnlinePLT, stream: Stream) -> OnlinePLT:
+    """Learn one by one, which is the plainest way."""
+    for x, labels, weight in stream:
+        model.learn_one(x, labels, weight=weight)
+    return model
+
+
+def trained(settings: Settings, stream: Stream, make: Callable[..., OnlinePLT] = OnlinePLT) -> OnlinePLT:
+    return learn(make(**settings), stream)

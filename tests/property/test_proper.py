@@ -1,0 +1,119 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""The paper's Definition 1, to the bit: online learning equals IPLT on the final tree."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oplt import LabelTree, OnlinePLT
+from tests.property.proper import assert_models_proper, assert_proper
+from tests.property.strategies import (
+    POLICIES,
+    SHAPES,
+    Example,
+    Settings,
+    Stream,
+    label_trees,
+    learn,
+    long_stream,
+    model_settings,
+    streams,
+    trained,
+)
+from tests.reference import oplt_reference as reference
+
+
+def assert_equals_iplt_on_its_tree(online: OnlinePLT, settings: Settings, stream: Stream) -> None:
+    assert_models_proper(online, learn(OnlinePLT.from_tree(online.tree, **settings), stream))
+
+
+@pytest.mark.parametrize("gate", [0.0, 0.1])
+@pytest.mark.parametrize("policy", POLICIES)
+@given(data=st.data())
+def test_proper(policy: str, gate: float, data: st.DataObject) -> None:
+    settings = data.draw(model_settings(policy, gate=gate))
+    stream = data.draw(streams())
+    assert_equals_iplt_on_its_tree(trained(settings, stream), settings, stream)
+
+
+@pytest.mark.parametrize("gate", [0.0, 0.1])
+@pytest.mark.parametrize(("policy", "arity", "max_leaves"), SHAPES)
+def test_proper_on_a_long_stream(policy: str, arity: int, max_leaves: int, gate: float) -> None:
+    settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves, "gate": gate}
+    stream = long_stream(seed=arity)
+    assert_equals_iplt_on_its_tree(trained(settings, stream), settings, stream)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@given(data=st.data())
+def test_proper_from_a_given_tree(policy: str, data: st.DataObject) -> None:
+    settings = data.draw(model_settings(policy, arity=data.draw(st.sampled_from([2, 3, 4])), max_leaves=5))
+    stream = data.draw(streams())
+    online = learn(OnlinePLT.from_tree(data.draw(label_trees()), **settings), stream)
+    assert_equals_iplt_on_its_tree(online, settings, stream)
+
+
+@pytest.mark.parametrize("max_leaves", [4, 8])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_several_new_labels_in_a_given_node_of_leaves_and_others(policy: str, max_leaves: int) -> None:
+    """Growing online never makes a node of several leaves beside internal nodes, but a user may give one."""
+    settings = {"policy": policy, "arity": 4, "max_leaves": max_leaves, "gate": 0.0}
+    online = OnlinePLT.from_tree(LabelTree.from_nested([["a", "b"], "c", "d"]), **settings)
+    stream = [Example({"f": 1.0}, ["a"]), Example({"g": 1.0}, ["c"]), Example({"f": 1.0}, ["e", "f", "g", "h"])]
+    assert_equals_iplt_on_its_tree(learn(online, stream), settings, stream)
+
+
+@given(data=st.data())
+def test_a_tree_over_all_labels_is_left_as_it_is(data: st.DataObject) -> None:
+    settings = data.draw(model_settings())
+    stream = data.draw(streams())
+    tree = trained(settings, stream).tree
+    assert learn(OnlinePLT.from_tree(tree, **settings), stream).tree == tree
+
+
+# --- The test can fail ------------------------------------------------------------------------------------------------
+
+# Each label is new, so that each example but the first starts classifiers from the root's auxiliary one.
+_STREAM_OF_NEW_LABELS = [({"a": 1.0}, ["first"]), ({"b": 1.0}, ["second"]), ({"a": 1.0, "c": 2.0}, ["third"])]
+
+
+def check_the_reference() -> None:
+    settings = reference.Settings(arity=2, max_leaves=4)
+    reader = reference.Reader(settings)
+    stream = [reader.example(*example) for example in _STREAM_OF_NEW_LABELS]
+    model = reference.oplt_init(settings)
+    reference.oplt_train(model, stream)
+    assert_proper(_cells(model.classifiers), _cells(reference.iplt_train(model.tree, settings, stream)))
+
+
+def _cells(classifiers: dict[int, reference.Classifier]) -> dict[int, dict[int, tuple[float, float]]]:
+    return {
+        node: {feature: (weight, accumulator) for feature, (weight, accumulator) in classifier.items()}
+        for node, classifier in classifiers.items()
+    }
+
+
+def test_the_reference_is_proper() -> None:
+    check_the_reference()
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_one_missing_auxiliary_update_is_caught(missing: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    complete = reference.update_classifiers
+    n_calls = 0
+
+    def without_one_auxiliary_update(model: reference.Model, example: reference.Example) -> None:
+        nonlocal n_calls
+        before = reference.copy_classifier(model.auxiliary[reference.ROOT])
+        complete(model, example)
+        if n_calls == missing:
+            model.auxiliary[reference.ROOT] = before
+        n_calls += 1
+
+    monkeypatch.setattr(reference, "update_classifiers", without_one_auxiliary_update)
+    with pytest.raises(AssertionError, match="in node|of node"):
+        check_the_reference()
+    assert n_calls == len(_STREAM_OF_NEW_LABELS)

@@ -1,0 +1,436 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""The paper's algorithms as slow, obvious Python: what the core is held against.
+
+This is not an implementation to use. It shares nothing with the package, computes in double precision, keeps an
+auxiliary classifier in every node for ever (the paper's plain form), and looks for everything anew each time. One
+function is one algorithm and has the paper's name.
+
+Comparing it with another arithmetic needs care where a step depends on which of two numbers is larger. The smallest
+distances met at such places are recorded: `Model.closest_choice` (best-greedy) and `AdaGrad.closest_to_gate`.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+Name = str | int
+Row = list[tuple[int, float]]  # (feature id, value), ascending
+Classifier = dict[int, list[float]]  # feature id -> [weight, AdaGrad's accumulator]
+
+ROOT = 0
+BIAS = 2**32 - 2  # the id of the constant feature: above all others, so that it is added last
+
+
+@dataclass(frozen=True)
+class Settings:
+    """As those of `oplt.OnlinePLT`, whose documentation describes them."""
+
+    policy: str = "best-greedy"
+    alpha: float = 0.75
+    arity: int = 16
+    max_leaves: int = 32
+    learning_rate: float = 1.0
+    adagrad_eps: float = 0.01
+    gate: float = 0.1
+    bias: bool = True
+    normalize: bool = True
+    seed: int = 0
+
+
+class Example(NamedTuple):
+    """One observation, with ids in place of names."""
+
+    x: Row
+    labels: list[int]  # distinct, ascending
+    weight: float
+
+
+# --- From names to ids ------------------------------------------------------------------------------------------------
+
+
+class Reader:
+    """Numbers labels and features in order of arrival, those that arrive together in their own order."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.features: dict[Name, int] = {}
+        self.labels: dict[Name, int] = {}
+
+    def example(self, x: Mapping[Name, float], labels: Iterable[Name], weight: float = 1.0) -> Example:
+        """Read an example to learn from."""
+        nonzero = {name: value for name, value in x.items() if value != 0}
+        names = set(labels)
+        _number_new_names(self.features, nonzero)
+        _number_new_names(self.labels, names)
+        return Example(self.row(nonzero), sorted(self.labels[name] for name in names), weight)
+
+    def row(self, x: Mapping[Name, float]) -> Row:
+        """Read features. Unknown ones count for the norm only."""
+        norm = math.sqrt(sum(value * value for value in x.values())) if self.settings.normalize else 1.0
+        row = [(self.features[name], value / norm) for name, value in x.items() if value != 0 and name in self.features]
+        return sorted(row) + ([(BIAS, 1.0)] if self.settings.bias else [])
+
+
+def _number_new_names(ids: dict[Name, int], names: Iterable[Name]) -> None:
+    """Integers come before strings, strings are ordered by their UTF-8 bytes."""
+    new = [name for name in names if name not in ids]
+    integers = sorted(name for name in new if not isinstance(name, str))
+    strings = sorted((name for name in new if isinstance(name, str)), key=str.encode)
+    ordered: list[Name] = [*integers, *strings]
+    for name in ordered:
+        ids[name] = len(ids)
+
+
+# --- Node classifiers -------------------------------------------------------------------------------------------------
+
+
+def new_classifier() -> Classifier:
+    """NewClassifier of the paper."""
+    return {}
+
+
+def copy_classifier(classifier: Classifier) -> Classifier:
+    """Copy of the paper."""
+    return {feature: list(cell) for feature, cell in classifier.items()}
+
+
+def inverse_classifier(classifier: Classifier) -> Classifier:
+    """InverseClassifier of the paper.
+
+    A logistic classifier with negated weights predicts 1 - p and takes negated steps for flipped targets, so no
+    wrapper is needed.
+    """
+    return {feature: [0.0 - weight, accumulator] for feature, (weight, accumulator) in classifier.items()}
+
+
+def sigmoid(z: float) -> float:
+    """1 / (1 + e^-z), without overflow."""
+    return 1.0 / (1.0 + math.exp(-z)) if z >= 0 else math.exp(z) / (1.0 + math.exp(z))
+
+
+def score(classifier: Classifier, x: Row) -> float:
+    """Weights times values."""
+    total = 0.0
+    for feature, value in x:
+        total += classifier[feature][0] * value if feature in classifier else 0.0
+    return total
+
+
+def estimate(classifier: Classifier, x: Row) -> float:
+    """Give the probability of target 1."""
+    return sigmoid(score(classifier, x))
+
+
+@dataclass
+class AdaGrad:
+    """A_online: a step of AdaGrad on the logistic loss, left out where the gradient is below the gate."""
+
+    learning_rate: float
+    eps: float
+    gate: float
+    closest_to_gate: float = math.inf
+
+    def update(self, classifier: Classifier, x: Row, target: int, weight: float) -> None:
+        """Learn that the target of x is 0 or 1."""
+        s = score(classifier, x)
+        gradient = -sigmoid(-s) if target == 1 else sigmoid(s)
+        if self.gate > 0:
+            self.closest_to_gate = min(self.closest_to_gate, abs(abs(gradient) - self.gate))
+        if abs(gradient) < self.gate:
+            return
+        for feature, value in x:
+            g = gradient * weight * value
+            cell = classifier.setdefault(feature, [0.0, 0.0])
+            cell[1] += g * g
+            cell[0] -= self.learning_rate * g / math.sqrt(self.eps + cell[1])
+
+
+# --- The tree ---------------------------------------------------------------------------------------------------------
+
+
+class Tree:
+    """Nodes are numbered in order of creation; children are in order of arrival."""
+
+    def __init__(self) -> None:
+        self.parent: list[int | None] = []
+        self.children: list[list[int]] = []
+        self.label: list[int | None] = []
+
+    def new_node(self, parent: int | None = None, label: int | None = None) -> int:
+        """NewNode of the paper, linked to its parent."""
+        v = len(self.parent)
+        self.parent.append(parent)
+        self.children.append([])
+        self.label.append(label)
+        if parent is not None:
+            self.children[parent].append(v)
+        return v
+
+    @property
+    def nodes(self) -> range:
+        """V_T."""
+        return range(len(self.parent))
+
+    def is_leaf(self, v: int) -> bool:
+        """Whether v has no children."""
+        return not self.children[v]
+
+    def leaf_of(self, label: int) -> int:
+        """Find the label's leaf."""
+        return self.label.index(label)
+
+    def leaf_children(self, v: int) -> list[int]:
+        """Children of v that are leaves."""
+        return [child for child in self.children[v] if self.is_leaf(child)]
+
+    def n_leaves(self, v: int) -> int:
+        """|L_v|."""
+        return 1 if self.is_leaf(v) else sum(self.n_leaves(child) for child in self.children[v])
+
+
+def assign_to_nodes(tree: Tree, labels: Iterable[int]) -> tuple[set[int], set[int]]:
+    """Algorithm 9: the positive and the negative nodes of an example."""
+    positive: set[int] = set()
+    negative = {ROOT}
+    for label in labels:
+        v: int | None = tree.leaf_of(label)
+        while v is not None and v not in positive:
+            positive.add(v)
+            negative.discard(v)
+            negative.update(child for child in tree.children[v] if child not in positive)
+            v = tree.parent[v]
+    return positive, negative
+
+
+# --- Training on a given tree -----------------------------------------------------------------------------------------
+
+
+def iplt_train(tree: Tree, settings: Settings, stream: Iterable[Example]) -> dict[int, Classifier]:
+    """Algorithm 1: the classifiers of a tree that is known from the start."""
+    a_online = AdaGrad(settings.learning_rate, settings.adagrad_eps, settings.gate)
+    classifiers = {v: new_classifier() for v in tree.nodes}
+    for x, labels, weight in stream:
+        positive, negative = assign_to_nodes(tree, labels)
+        for v in positive:
+            a_online.update(classifiers[v], x, 1, weight)
+        for v in negative:
+            a_online.update(classifiers[v], x, 0, weight)
+    return classifiers
+
+
+# --- Training on a tree that grows ------------------------------------------------------------------------------------
+
+
+@dataclass
+class Model:
+    """T, H_T and Theta_T of the paper, and what the policy remembers."""
+
+    settings: Settings
+    tree: Tree
+    classifiers: dict[int, Classifier]
+    auxiliary: dict[int, Classifier]
+    a_online: AdaGrad
+    random: SplitMix64
+    known: set[int] = field(default_factory=set)
+    selected: int | None = None  # the node chosen for the example's last new label
+    closest_choice: float = math.inf
+
+
+def oplt_init(settings: Settings) -> Model:
+    """Algorithm 2."""
+    tree = Tree()
+    tree.new_node()
+    a_online = AdaGrad(settings.learning_rate, settings.adagrad_eps, settings.gate)
+    return Model(
+        settings, tree, {ROOT: new_classifier()}, {ROOT: new_classifier()}, a_online, SplitMix64(settings.seed)
+    )
+
+
+def oplt_train(model: Model, stream: Iterable[Example]) -> None:
+    """Algorithm 3."""
+    for example in stream:
+        if set(example.labels) - model.known:
+            update_tree(model, example)
+        update_classifiers(model, example)
+
+
+def update_tree(model: Model, example: Example) -> None:
+    """Algorithm 4."""
+    model.selected = None
+    for label in example.labels:
+        if label in model.known:
+            continue
+        if not model.known:
+            model.tree.label[ROOT] = label
+        else:
+            v, insert = policy(model, example.x)
+            model.selected = v
+            if insert:
+                insert_node(model, v)
+            add_leaf(model, label, v)
+        model.known.add(label)
+
+
+def insert_node(model: Model, v: int) -> None:
+    """Algorithm 5."""
+    tree = model.tree
+    inserted = tree.new_node()
+    if tree.is_leaf(v):
+        tree.label[inserted], tree.label[v] = tree.label[v], None
+    else:
+        tree.children[inserted] = tree.children[v]
+        for child in tree.children[inserted]:
+            tree.parent[child] = inserted
+    tree.children[v] = [inserted]
+    tree.parent[inserted] = v
+    model.classifiers[inserted] = copy_classifier(model.auxiliary[v])
+    model.auxiliary[inserted] = copy_classifier(model.auxiliary[v])
+
+
+def add_leaf(model: Model, label: int, v: int) -> None:
+    """Algorithm 6."""
+    leaf = model.tree.new_node(v, label)
+    model.classifiers[leaf] = inverse_classifier(model.auxiliary[v])
+    model.auxiliary[leaf] = new_classifier()
+
+
+def update_classifiers(model: Model, example: Example) -> None:
+    """Algorithm 7, with an auxiliary classifier in every node."""
+    x, labels, weight = example
+    positive, negative = assign_to_nodes(model.tree, labels)
+    for v in positive:
+        model.a_online.update(model.classifiers[v], x, 1, weight)
+        model.a_online.update(model.auxiliary[v], x, 1, weight)
+    for v in negative:
+        model.a_online.update(model.classifiers[v], x, 0, weight)
+
+
+# --- Where a new label goes -------------------------------------------------------------------------------------------
+
+
+def policy(model: Model, x: Row) -> tuple[int, bool]:
+    """A_policy: the node to extend, and whether a node is inserted there first."""
+    policies = {"complete": complete_policy, "cpet": cpet_policy, "flat": flat_policy}
+    return policies.get(model.settings.policy, random_or_best_greedy_policy)(model, x)
+
+
+def random_or_best_greedy_policy(model: Model, x: Row) -> tuple[int, bool]:
+    """Algorithm 8: one walk for an example, whose new labels stay together."""
+    tree, settings = model.tree, model.settings
+    v = model.selected
+    if v is None:
+        v = ROOT
+        while len(tree.leaf_children(v)) < len(tree.children[v]) >= settings.arity:
+            v = select_randomly(model, v) if settings.policy == "random" else select_best(model, v, x)
+    if len(tree.leaf_children(v)) == 1:
+        (v,) = tree.leaf_children(v)
+    return v, tree.is_leaf(v) or len(tree.children[v]) >= settings.max_leaves
+
+
+def complete_policy(model: Model, _: Row) -> tuple[int, bool]:
+    """Fill a complete tree: the first node that has room. A leaf is split."""
+    tree = model.tree
+    v = next(v for v in tree.nodes if len(tree.children[v]) < model.settings.arity)
+    return v, tree.is_leaf(v)
+
+
+def cpet_policy(model: Model, x: Row) -> tuple[int, bool]:
+    """Walk to a leaf and split it; further new labels of the example walk on from there."""
+    v = ROOT if model.selected is None else model.selected
+    while not model.tree.is_leaf(v):
+        v = select_best(model, v, x)
+    return v, True
+
+
+def flat_policy(model: Model, _: Row) -> tuple[int, bool]:
+    """All leaves are children of the root."""
+    return ROOT, model.tree.is_leaf(ROOT)
+
+
+def select_randomly(model: Model, v: int) -> int:
+    """SelectRandomly of the paper."""
+    children = model.tree.children[v]
+    return children[model.random.below(len(children))]
+
+
+def select_best(model: Model, v: int, x: Row) -> int:
+    """Find the child that best trades its fit to x against the balance of the tree; the first among equals."""
+    alpha = model.settings.alpha
+    children = model.tree.children[v]
+    scores = {
+        child: (1 - alpha) * estimate(model.classifiers[child], x) + alpha * balance(model, v, child)
+        for child in children
+    }
+    best = max(children, key=lambda child: scores[child])
+    for child in children:
+        if not looks_the_same(model, best, child, x):
+            model.closest_choice = min(model.closest_choice, scores[best] - scores[child])
+    return best
+
+
+def balance(model: Model, v: int, child: int) -> float:
+    """How much the child lacks leaves: as the authors' program has it, or as the paper prints it."""
+    mean = model.tree.n_leaves(v) / len(model.tree.children[v])
+    n_leaves = model.tree.n_leaves(child)
+    return math.log(mean) / n_leaves if model.settings.policy == "best-greedy-printed" else math.log(mean / n_leaves)
+
+
+def looks_the_same(model: Model, a: int, b: int, x: Row) -> bool:
+    """Whether the scores of two nodes come from the same numbers: then they tie exactly in any arithmetic."""
+    alpha = model.settings.alpha
+    first, second = model.classifiers[a], model.classifiers[b]
+    same_fit = all(first.get(feature, [0.0])[0] == second.get(feature, [0.0])[0] for feature, _ in x)
+    same_balance = model.tree.n_leaves(a) == model.tree.n_leaves(b)
+    return (same_fit or alpha == 1) and (same_balance or alpha == 0)
+
+
+class SplitMix64:
+    """Steele, Lea and Flood, OOPSLA 2014."""
+
+    def __init__(self, state: int) -> None:
+        self.state = state
+
+    def next(self) -> int:
+        """64 random bits."""
+        bits = 2**64 - 1
+        self.state = (self.state + 0x9E3779B97F4A7C15) & bits
+        z = self.state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & bits
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & bits
+        return z ^ (z >> 31)
+
+    def below(self, n: int) -> int:
+        """Uniform in [0, n): the first 2^64 mod n numbers are drawn again, the rest divides evenly."""
+        draw = self.next()
+        while draw < 2**64 % n:
+            draw = self.next()
+        return draw % n
+
+
+# --- Prediction -------------------------------------------------------------------------------------------------------
+
+
+def predict_top_labels(tree: Tree, classifiers: Mapping[int, Classifier], k: int, x: Row) -> list[tuple[int, float]]:
+    """Algorithm 10: uniform-cost search for the k most probable labels."""
+    found: list[tuple[int, float]] = []
+    # Among equals, internal nodes come first, then labels by id: so no tie is decided before all of it is known.
+    queue: list[tuple[float, bool, int, int]] = []
+
+    def add(v: int, probability: float) -> None:
+        label = tree.label[v]
+        heapq.heappush(queue, (-probability, label is not None, v if label is None else label, v))
+
+    if tree.label != [None]:  # otherwise no label has been seen
+        add(ROOT, estimate(classifiers[ROOT], x))
+    while queue and len(found) < k:
+        negated, is_leaf, label, v = heapq.heappop(queue)
+        if is_leaf:
+            found.append((label, -negated))
+        for child in tree.children[v]:
+            add(child, -negated * estimate(classifiers[child], x))
+    return found

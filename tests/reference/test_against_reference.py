@@ -1,0 +1,127 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""The core against the paper's pseudo-code: the same trees exactly, the same numbers but for float32's rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from oplt import OnlinePLT
+from tests.property.proper import Classifiers, core_classifiers
+from tests.property.strategies import (
+    POLICIES,
+    SHAPES,
+    Settings,
+    Stream,
+    long_stream,
+    model_settings,
+    rows,
+    streams,
+    trained,
+)
+from tests.reference import oplt_reference as reference
+
+# Float32 rounds by 6e-8 of a number. A score sums a few products, a step divides by sqrt(eps + G) >= 0.1 and so may
+# enlarge an error tenfold, and a stream has some tens of steps: 1e-4 of the number leaves a margin. What is near 0
+# because large numbers cancel has their error, hence the absolute part.
+RELATIVE, ABSOLUTE = 1e-4, 1e-5
+PROBABILITY_ABSOLUTE = 1e-6
+
+# Where two numbers are compared (which child is better, is the gradient below the gate), float32 and float64 may
+# legitimately disagree if they are so close. Rounding moves them by less than 1e-6.
+TOO_CLOSE = 1e-4
+
+
+class Oracle:
+    """The reference, taught the same stream."""
+
+    def __init__(self, settings: Settings, stream: Stream) -> None:
+        self.settings = reference.Settings(**settings)
+        self.reader = reference.Reader(self.settings)
+        self.stream = [self.reader.example(*example) for example in stream]
+        self.model = reference.oplt_init(self.settings)
+        reference.oplt_train(self.model, self.stream)
+
+    @property
+    def is_beyond_rounding(self) -> bool:
+        return min(self.model.closest_choice, self.model.a_online.closest_to_gate) > TOO_CLOSE
+
+    @property
+    def names(self) -> list[str | int]:
+        """Names of the labels by id."""
+        return list(self.reader.labels)
+
+    def probabilities(self, x: Mapping[str | int, float]) -> dict[str | int, float]:
+        found = reference.predict_top_labels(
+            self.model.tree, self.model.classifiers, len(self.names), self.reader.row(x)
+        )
+        return {self.names[label]: probability for label, probability in found}
+
+
+def assert_same_tree(core: OnlinePLT, oracle: Oracle) -> None:
+    tree = oracle.model.tree
+    assert core.tree.parents.tolist() == [-1 if parent is None else parent for parent in tree.parent]
+    assert core.tree.labels == [None if label is None else oracle.names[label] for label in tree.label]
+
+
+def assert_same_classifiers(core: Classifiers, expected: Mapping[int, reference.Classifier]) -> None:
+    """Compare those that the core has; the reference has all auxiliary ones."""
+    for node, cells in core.items():
+        assert cells.keys() == expected[node].keys()
+        for feature, cell in cells.items():
+            assert cell == pytest.approx(expected[node][feature], rel=RELATIVE, abs=ABSOLUTE)
+
+
+def assert_same_predictions(core: OnlinePLT, oracle: Oracle, queries: Iterable[Mapping[str | int, float]]) -> None:
+    for x in queries:
+        predicted = core.predict_one(x, threshold=0.0)
+        expected = oracle.probabilities(x)
+        assert dict(predicted) == pytest.approx(expected, rel=RELATIVE, abs=PROBABILITY_ABSOLUTE)
+        # Near ties may be ordered either way, so the best are compared by their probabilities.
+        assert [p for _, p in predicted] == pytest.approx(
+            list(expected.values()), rel=RELATIVE, abs=PROBABILITY_ABSOLUTE
+        )
+
+
+def assert_agrees(core: OnlinePLT, oracle: Oracle, queries: Iterable[Mapping[str | int, float]]) -> None:
+    assert_same_tree(core, oracle)
+    assert_same_classifiers(core_classifiers(core), oracle.model.classifiers)
+    assert_same_classifiers(core_classifiers(core, auxiliary=True), oracle.model.auxiliary)
+    assert_same_predictions(core, oracle, queries)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@given(data=st.data())
+def test_online(policy: str, data: st.DataObject) -> None:
+    settings = data.draw(model_settings(policy))
+    stream = data.draw(streams())
+    oracle = Oracle(settings, stream)
+    assume(oracle.is_beyond_rounding)
+    queries = [example.x for example in stream[:3]] + [data.draw(rows()), {"never seen": 1.0, "a": 1.0}, {}]
+    assert_agrees(trained(settings, stream), oracle, queries)
+
+
+@given(data=st.data())
+def test_on_a_given_tree(data: st.DataObject) -> None:
+    """IPLT: the core's on a tree that it is given, the reference's on the same one."""
+    settings = data.draw(model_settings())
+    stream = data.draw(streams())
+    oracle = Oracle(settings, stream)
+    assume(oracle.is_beyond_rounding)
+    core = trained(settings, stream, lambda **same: OnlinePLT.from_tree(trained(same, stream).tree, **same))
+    expected = reference.iplt_train(oracle.model.tree, oracle.settings, oracle.stream)
+    assert_same_classifiers(core_classifiers(core), expected)
+
+
+# In this stream nothing is too close to call, which is asserted, not assumed.
+@pytest.mark.parametrize(("policy", "arity", "max_leaves"), SHAPES)
+def test_on_a_long_stream(policy: str, arity: int, max_leaves: int) -> None:
+    settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves, "gate": 0.0}
+    stream = long_stream(seed=2, n_examples=200, n_labels=100)
+    oracle = Oracle(settings, stream)
+    assert oracle.is_beyond_rounding
+    assert_agrees(trained(settings, stream), oracle, [example.x for example in stream[::20]])
