@@ -3,7 +3,6 @@
 #include "oplt/model.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -53,10 +52,15 @@ Model::Model(const TrainParams& params, std::span<const std::byte> saved) : plt_
     throw FormatError("the tree has " + std::to_string(plt_.tree().n_labels()) + " labels, the vocabulary " +
                       std::to_string(labels_.size()));
   }
+  for (LabelId label = 0; label < labels_.size(); ++label) {
+    if (plt_.tree().leaf_of(label) == kNone) {
+      throw FormatError("label " + std::to_string(label) + " of the vocabulary has no leaf in the tree");
+    }
+  }
 }
 
 void Model::learn_many(const NamedRows& x, const NamedLabels& y, std::span<const Real> weights) {
-  const std::unique_lock lock(mutex_);
+  const auto lock = turn<WriterLock>();
   std::vector<FeatureId> features;
   std::vector<LabelId> labels;
   for (std::size_t i = 0; i < x.bounds.n_rows(); ++i) {
@@ -71,7 +75,7 @@ void Model::learn_many(const NamedRows& x, const NamedLabels& y, std::span<const
 
 Predictions Model::predict_many(const NamedRows& x, const PredictParams& params) const {
   params.validate();
-  const std::shared_lock lock(mutex_);
+  const auto lock = turn<ReaderLock>();
   const std::size_t n_rows = x.bounds.n_rows();
   std::vector<std::vector<ScoredLabel>> found(n_rows);
   std::vector<PredictScratch> scratches(params.threads);
@@ -96,7 +100,7 @@ Predictions Model::predict_many(const NamedRows& x, const PredictParams& params)
 }
 
 void Model::save(Writer& out) const {
-  const std::shared_lock lock(mutex_);
+  const auto lock = turn<ReaderLock>();
   features_.save(out);
   labels_.save(out);
   plt_.save(out);

@@ -340,8 +340,9 @@ SiblingBlock SiblingBlock::load(Reader& in) {
   const auto weights = in.get_array<Real>();
   const auto accumulators = in.get_array<Real>();
   const std::uint64_t saved_words = (std::uint64_t{n_columns} + kWordBits - 1) / kWordBits;
-  if (n_columns < (auxiliary ? 1U : 0U) || masks.size() != features.size() * saved_words ||
-      weights.size() != accumulators.size() || weights.size() != count_bits(masks)) {
+  if (n_columns < (auxiliary ? 1U : 0U) || (n_columns == 0 && !features.empty()) ||
+      masks.size() != features.size() * saved_words || weights.size() != accumulators.size() ||
+      weights.size() != count_bits(masks)) {
     throw FormatError("the parts of a sibling block do not fit together");
   }
   SiblingBlock block(auxiliary, n_columns - (auxiliary ? 1 : 0));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <shared_mutex>
 #include <span>
 #include <vector>
@@ -60,11 +61,23 @@ class Model {
   /// Calls read(plt, features, labels) while nobody learns.
   template <class Read>
   auto inspect(Read read) const {
-    const std::shared_lock lock(mutex_);
+    const auto lock = turn<ReaderLock>();
     return read(plt_, features_, labels_);
   }
 
  private:
+  using ReaderLock = std::shared_lock<std::shared_mutex>;
+  using WriterLock = std::unique_lock<std::shared_mutex>;
+
+  /// Waits for the lock in order of arrival: without the turnstile, readers that never pause would keep a writer
+  /// waiting for ever.
+  template <class Lock>
+  Lock turn() const {
+    const std::scoped_lock next(turnstile_);
+    return Lock(mutex_);
+  }
+
+  mutable std::mutex turnstile_;
   mutable std::shared_mutex mutex_;
   Vocabulary features_;
   Vocabulary labels_;

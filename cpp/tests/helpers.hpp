@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+//
+// Settings, random streams and comparisons to the bit that several tests share.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "oplt/archive.hpp"
+#include "oplt/label_tree.hpp"
+#include "oplt/params.hpp"
+#include "oplt/random.hpp"
+#include "oplt/sibling_block.hpp"
+#include "oplt/types.hpp"
+
+namespace oplt::test {
+
+inline constexpr Policy kAllPolicies[] = {Policy::kRandom,   Policy::kBestGreedy, Policy::kBestGreedyPrinted,
+                                          Policy::kComplete, Policy::kCpet,       Policy::kFlat};
+
+inline TrainParams make_params(Policy policy = Policy::kBestGreedy, std::uint32_t arity = 2,
+                               std::uint32_t max_leaves = 4, Real gate = 0) {
+  return {.policy = policy,
+          .alpha = 0.75,
+          .arity = arity,
+          .max_leaves = max_leaves,
+          .learning_rate = 0.5F,
+          .adagrad_eps = 0.01F,
+          .gate = gate,
+          .bias = true,
+          .normalize = true,
+          .seed = 7};
+}
+
+struct Example {
+  std::vector<FeatureId> features;
+  std::vector<Real> values;
+  std::vector<LabelId> labels;
+  Real weight;
+
+  RowView row() const { return {features, values}; }
+};
+
+/// Ascending features below n_features and the bias, values of both signs.
+inline Example random_example(Random& random, std::uint32_t n_features) {
+  Example example{.features = {}, .values = {}, .labels = {}, .weight = 1};
+  for (FeatureId feature = 0; feature < n_features; ++feature) {
+    if (random.below(n_features) < 5) {  // about 5 features
+      example.features.push_back(feature);
+    }
+  }
+  example.features.push_back(kBiasFeature);
+  for (std::size_t i = 0; i < example.features.size(); ++i) {
+    const Real size = static_cast<Real>(random.below(1000) + 1) / 1000;
+    example.values.push_back(random.below(3) == 0 ? -size : size);
+  }
+  if (random.below(3) == 0) {
+    example.weight = static_cast<Real>(random.below(40) + 1) / 10;
+  }
+  return example;
+}
+
+/// A stream that keeps bringing features and labels: new ones singly and several at once, none at all, old examples
+/// once more. New labels are numbered on from n_labels, as a vocabulary does.
+inline std::vector<Example> random_stream(std::uint64_t seed, std::size_t n, std::uint32_t n_labels = 0) {
+  Random random(seed);
+  std::vector<Example> stream;
+  for (std::uint32_t t = 0; t < n; ++t) {
+    if (t > 0 && random.below(8) == 0) {
+      stream.push_back(Example(stream[random.below(t)]));
+      continue;
+    }
+    Example example = random_example(random, 12 + t / 4);
+    const std::uint32_t n_old = n_labels == 0 ? 0 : random.below(3);
+    for (std::uint32_t i = 0; i < n_old; ++i) {
+      example.labels.push_back(random.below(n_labels));
+    }
+    const std::uint32_t n_new = random.below(3) == 0 ? 1 + random.below(4) * random.below(2) : 0;
+    for (std::uint32_t i = 0; i < n_new; ++i) {
+      example.labels.push_back(n_labels++);
+    }
+    std::sort(example.labels.begin(), example.labels.end());
+    example.labels.erase(std::unique(example.labels.begin(), example.labels.end()), example.labels.end());
+    stream.push_back(std::move(example));
+  }
+  return stream;
+}
+
+/// Any tree at all: node v hangs below a random earlier one. Leaves are labelled 0, 1, 2, …
+inline LabelTree random_tree(Random& random, std::uint32_t n_nodes) {
+  std::vector<NodeId> parents{kNone};
+  std::vector<bool> is_leaf(n_nodes, true);
+  for (NodeId v = 1; v < n_nodes; ++v) {
+    parents.push_back(random.below(v));
+    is_leaf[parents[v]] = false;
+  }
+  LabelId n_labels = 0;
+  std::vector<LabelId> labels;
+  for (NodeId v = 0; v < n_nodes; ++v) {
+    labels.push_back(is_leaf[v] ? n_labels++ : kNone);
+  }
+  return {parents, labels};
+}
+
+/// The same tree, made at once.
+inline LabelTree rebuilt(const LabelTree& tree) {
+  std::vector<NodeId> parents;
+  std::vector<LabelId> labels;
+  for (NodeId v = 0; v < tree.n_nodes(); ++v) {
+    parents.push_back(tree.node(v).parent);
+    labels.push_back(tree.node(v).label);
+  }
+  return {parents, labels};
+}
+
+template <class T>
+std::vector<std::byte> saved_bytes(const T& thing) {
+  std::vector<std::byte> bytes;
+  Writer out([&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
+  thing.save(out);
+  out.flush();
+  return bytes;
+}
+
+/// Equal to the bit: unlike ==, it tells 0 from -0.
+inline bool same_bits(const std::vector<Cell>& a, const std::vector<Cell>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Cell& one, const Cell& other) {
+    const auto bits = [](Real value) { return std::bit_cast<std::uint32_t>(value); };
+    return one.feature == other.feature && bits(one.weight) == bits(other.weight) &&
+           bits(one.accumulator) == bits(other.accumulator);
+  });
+}
+
+}  // namespace oplt::test

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "check.hpp"
+#include "oplt/parallel.hpp"
+
+using oplt::parallel_for;
+
+TEST("every index is worked on exactly once, by a worker below the number of threads") {
+  for (const std::size_t threads : {1U, 2U, 3U, 8U, 50U}) {
+    for (const std::size_t n : {1U, 2U, 7U, 1000U}) {
+      std::vector<int> calls(n);  // each index belongs to one thread: no atomics, TSan would tell
+      std::vector<std::size_t> by_worker(threads);
+      std::atomic<bool> worker_in_range = true;
+      parallel_for(n, threads, [&](std::size_t i, std::size_t worker) {
+        ++calls[i];
+        if (worker < threads) {
+          ++by_worker[worker];
+        } else {
+          worker_in_range = false;
+        }
+      });
+      CHECK_EQ(std::count(calls.begin(), calls.end(), 1), static_cast<std::ptrdiff_t>(n));
+      CHECK(worker_in_range);
+    }
+  }
+}
+
+TEST("nothing to do calls nothing") {
+  int calls = 0;
+  parallel_for(0, 8, [&](std::size_t, std::size_t) { ++calls; });
+  CHECK_EQ(calls, 0);
+}
+
+TEST("an exception ends the work of a single thread at once") {
+  int calls = 0;
+  CHECK_THROWS_WITH(std::runtime_error, "row 3", parallel_for(100, 1, [&](std::size_t i, std::size_t) {
+                      ++calls;
+                      if (i == 3) {
+                        throw std::runtime_error("row 3");
+                      }
+                    }));
+  CHECK_EQ(calls, 4);
+}
+
+TEST("an exception stops the hand-out of work to the other threads") {
+  for (const std::size_t threads : {2U, 8U}) {
+    std::atomic<int> calls = 0;
+    CHECK_THROWS_WITH(std::out_of_range, "first", parallel_for(20'000, threads, [&](std::size_t i, std::size_t) {
+                        ++calls;
+                        if (i == 0) {
+                          throw std::out_of_range("first");
+                        }
+                        std::this_thread::sleep_for(std::chrono::microseconds(100));  // all would take seconds
+                      }));
+    CHECK(calls < 20'000);
+  }
+}
+
+TEST("one exception of many is rethrown") {
+  CHECK_THROWS(std::runtime_error,
+               parallel_for(100, 8, [](std::size_t, std::size_t) { throw std::runtime_error("each"); }));
+}

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include <cmath>
+
+#include "check.hpp"
+#include "helpers.hpp"
+#include "oplt/error.hpp"
+#include "oplt/params.hpp"
+
+using oplt::InvalidParameter;
+using oplt::Policy;
+using oplt::PredictParams;
+using oplt::TrainParams;
+using oplt::test::make_params;
+
+namespace {
+
+template <class Value, class Other>
+TrainParams with(Value TrainParams::* member, Other value) {
+  TrainParams params = make_params();
+  params.*member = static_cast<Value>(value);
+  return params;
+}
+
+}  // namespace
+
+TEST("policies are found by name") {
+  CHECK(oplt::policy_from_name("random") == Policy::kRandom);
+  CHECK(oplt::policy_from_name("best-greedy") == Policy::kBestGreedy);
+  CHECK(oplt::policy_from_name("best-greedy-printed") == Policy::kBestGreedyPrinted);
+  CHECK(oplt::policy_from_name("complete") == Policy::kComplete);
+  CHECK(oplt::policy_from_name("cpet") == Policy::kCpet);
+  CHECK(oplt::policy_from_name("flat") == Policy::kFlat);
+}
+
+TEST("an unknown policy is told the names there are") {
+  CHECK_THROWS_WITH(InvalidParameter, "'best-greedy-printed'", oplt::policy_from_name("greedy"));
+  CHECK_THROWS_WITH(InvalidParameter, "got 'greedy'", oplt::policy_from_name("greedy"));
+}
+
+TEST("training settings at the ends of their ranges are accepted") {
+  int n_accepted = 0;
+  for (const TrainParams& params :
+       {make_params(), with(&TrainParams::alpha, 0), with(&TrainParams::alpha, 1), with(&TrainParams::arity, 4),
+        with(&TrainParams::learning_rate, 1e6), with(&TrainParams::adagrad_eps, 1e-30), with(&TrainParams::gate, 0)}) {
+    params.validate();
+    ++n_accepted;
+  }
+  CHECK_EQ(n_accepted, 7);
+}
+
+TEST("a training setting out of range is named with what was got") {
+  CHECK_THROWS_WITH(InvalidParameter, "alpha", with(&TrainParams::alpha, -0.1).validate());
+  CHECK_THROWS_WITH(InvalidParameter, "got 1.5", with(&TrainParams::alpha, 1.5).validate());
+  CHECK_THROWS_WITH(InvalidParameter, "alpha", with(&TrainParams::alpha, NAN).validate());
+  CHECK_THROWS_WITH(InvalidParameter, "arity must be at least 2, got 1", with(&TrainParams::arity, 1).validate());
+  CHECK_THROWS_WITH(InvalidParameter, "max_leaves", with(&TrainParams::max_leaves, 1).validate());
+  CHECK_THROWS_WITH(InvalidParameter, "chain", with(&TrainParams::arity, 5).validate());
+  CHECK_THROWS_WITH(InvalidParameter, "learning_rate", with(&TrainParams::learning_rate, 0).validate());
+  CHECK_THROWS_WITH(InvalidParameter, "learning_rate", with(&TrainParams::learning_rate, INFINITY).validate());
+  CHECK_THROWS_WITH(InvalidParameter, "adagrad_eps", with(&TrainParams::adagrad_eps, 0).validate());
+  CHECK_THROWS_WITH(InvalidParameter, "adagrad_eps", with(&TrainParams::adagrad_eps, NAN).validate());
+  CHECK_THROWS_WITH(InvalidParameter, "gate", with(&TrainParams::gate, 0.5).validate());
+  CHECK_THROWS_WITH(InvalidParameter, "gate", with(&TrainParams::gate, -0.1).validate());
+}
+
+TEST("prediction settings out of range are refused") {
+  CHECK_THROWS_WITH(InvalidParameter, "threshold", PredictParams{.threshold = 1.1F}.validate());
+  CHECK_THROWS_WITH(InvalidParameter, "threshold", PredictParams{.threshold = NAN}.validate());
+  CHECK_THROWS_WITH(InvalidParameter, "threads", PredictParams{.threads = 0}.validate());
+}

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include <cmath>
+
+#include "check.hpp"
+#include "helpers.hpp"
+#include "oplt/row_builder.hpp"
+
+using oplt::FeatureId;
+using oplt::kBiasFeature;
+using oplt::kNone;
+using oplt::Real;
+using Ids = std::vector<FeatureId>;
+using Values = std::vector<Real>;
+
+namespace {
+
+struct Built {
+  Ids features;
+  Values values;
+};
+
+Built build(const Ids& ids, const Values& values, bool normalize, bool bias) {
+  oplt::TrainParams params = oplt::test::make_params();
+  params.normalize = normalize;
+  params.bias = bias;
+  oplt::RowBuilder builder;
+  const oplt::RowView row = builder.build(ids, values, params);
+  return {{row.features.begin(), row.features.end()}, {row.values.begin(), row.values.end()}};
+}
+
+}  // namespace
+
+TEST("features are sorted with their values") {
+  const Built row = build({9, 0, 4'000'000'000, 5}, {1, -2, 3, -4}, false, false);
+  CHECK_EQ(row.features, (Ids{0, 5, 9, 4'000'000'000}));
+  CHECK_EQ(row.values, (Values{-2, -4, 1, 3}));
+}
+
+TEST("rows are scaled to norm 1") {
+  CHECK_EQ(build({1, 0}, {3, -4}, true, false).values, (Values{-0.8F, 0.6F}));
+  CHECK_EQ(build({1, 0}, {3 * 0x1p36F, -4 * 0x1p36F}, true, false).values, (Values{-0.8F, 0.6F}));
+  CHECK_EQ(build({1, 0}, {3 * 0x1p-90F, -4 * 0x1p-90F}, true, false).values, (Values{-0.8F, 0.6F}));
+}
+
+TEST("the order of the features does not show, not even in the last bit") {
+  oplt::Random random(8);
+  Ids ids;
+  Values values;
+  for (FeatureId feature = 0; feature < 50; ++feature) {
+    ids.push_back(feature);
+    values.push_back(static_cast<Real>(random.below(1000)) / 7);
+  }
+  const Built expected = build(ids, values, true, true);
+  for (int repetition = 0; repetition < 20; ++repetition) {
+    for (std::uint32_t i = 1; i < ids.size(); ++i) {
+      const std::uint32_t j = random.below(i + 1);
+      std::swap(ids[i], ids[j]);
+      std::swap(values[i], values[j]);
+    }
+    const Built row = build(ids, values, true, true);
+    CHECK_EQ(row.features, expected.features);
+    CHECK_EQ(row.values, expected.values);
+  }
+}
+
+TEST("unknown features count in the norm and drop out") {
+  const Built row = build({kNone, 7, kNone}, {2, 4, 4}, true, false);
+  CHECK_EQ(row.features, Ids{7});
+  CHECK_EQ(row.values, Values{4.0F / 6.0F});
+}
+
+TEST("the bias comes last, with value 1 whatever the norm") {
+  const Built row = build({3, 1}, {8, 6}, true, true);
+  CHECK_EQ(row.features, (Ids{1, 3, kBiasFeature}));
+  CHECK_EQ(row.values, (Values{0.6F, 0.8F, 1}));
+}
+
+TEST("zeros drop out, and a row of nothing else has no norm to divide by") {
+  CHECK_EQ(build({1, 2, 3}, {0, 5, -0.0F}, false, false).features, Ids{2});
+  CHECK(build({1, 2}, {0, 0}, true, false).features.empty());
+  CHECK(build({}, {}, true, false).features.empty());
+  CHECK_EQ(build({1, 2}, {0, 0}, true, true).features, Ids{kBiasFeature});
+  CHECK_EQ(build({}, {}, true, true).values, Values{1});
+}
+
+TEST("a builder keeps nothing of the row before") {
+  oplt::TrainParams params = oplt::test::make_params();
+  oplt::RowBuilder builder;
+  builder.build(Ids{1, 2, 3}, Values{1, 2, 3}, params);
+  const oplt::RowView row = builder.build(Ids{5}, Values{2}, params);
+  CHECK_EQ(row.size(), 2U);
+  CHECK_EQ(row.features[0], 5U);
+  CHECK_EQ(row.values[0], 1.0F);
+}

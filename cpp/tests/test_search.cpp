@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "check.hpp"
+#include "helpers.hpp"
+#include "oplt/search.hpp"
+
+using namespace oplt;
+using oplt::test::Example;
+using oplt::test::make_params;
+
+namespace {
+
+OnlinePlt trained(const TrainParams& params, std::uint64_t seed, std::size_t n) {
+  OnlinePlt model(params);
+  for (const Example& example : test::random_stream(seed, n)) {
+    model.learn(example.row(), example.labels, example.weight);
+  }
+  return model;
+}
+
+/// A complete binary tree of 8 leaves that has learnt nothing, so that all labels tie. They are not in order.
+OnlinePlt ties() {
+  const std::vector<NodeId> parents{kNone, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6};
+  std::vector<LabelId> labels(7, kNone);
+  labels.insert(labels.end(), {5, 2, 7, 0, 3, 6, 1, 4});
+  return {make_params(), LabelTree(parents, labels)};
+}
+
+/// P(v | x), and in passing: it never exceeds the parent's.
+Real probability(const OnlinePlt& model, NodeId v, RowView x) {
+  NodeScratch scratch;
+  if (v == LabelTree::kRoot) {
+    return model.root_probability(x, scratch);
+  }
+  const NodeId parent = model.tree().node(v).parent;
+  const Real of_parent = probability(model, parent, x);
+  const Real result = of_parent * model.child_probabilities(parent, x, scratch)[model.tree().node(v).position];
+  CHECK(result >= 0 && result <= of_parent);
+  return result;
+}
+
+/// Looks at every leaf.
+std::vector<ScoredLabel> brute_force(const OnlinePlt& model, RowView x, const PredictParams& params) {
+  std::vector<ScoredLabel> found;
+  for (NodeId v = 0; v < model.n_nodes(); ++v) {
+    if (model.tree().node(v).label != kNone) {
+      found.push_back({model.tree().node(v).label, probability(model, v, x)});
+    }
+  }
+  std::erase_if(found, [&](const ScoredLabel& label) { return label.probability < params.threshold; });
+  std::sort(found.begin(), found.end(), [](const ScoredLabel& a, const ScoredLabel& b) {
+    return std::pair(-a.probability, a.label) < std::pair(-b.probability, b.label);
+  });
+  if (params.top_k > 0) {
+    found.resize(std::min(found.size(), params.top_k), {0, 0});
+  }
+  return found;
+}
+
+std::vector<ScoredLabel> found_by(const OnlinePlt& model, RowView x, const PredictParams& params) {
+  SearchScratch scratch;
+  return search(model, x, params, scratch);
+}
+
+/// Rows that the model has not seen.
+std::vector<Example> questions() {
+  Random random(1234);
+  std::vector<Example> result;
+  for (int i = 0; i < 15; ++i) {
+    result.push_back(test::random_example(random, 40));
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST("exact search equals a look at every leaf") {
+  for (const Policy policy : test::kAllPolicies) {
+    const OnlinePlt model = trained(make_params(policy, 3, 5), 1, 150);
+    CHECK(model.n_labels() > 30);
+    SearchScratch scratch;  // one for all: nothing of the last search may show
+    for (const Example& question : questions()) {
+      for (const std::size_t top_k : {0U, 1U, 3U, 10U, 1000U}) {
+        for (const Real threshold : {0.0F, 0.001F, 0.1F, 1.0F}) {
+          const PredictParams params{.top_k = top_k, .threshold = threshold};
+          CHECK(search(model, question.row(), params, scratch) == brute_force(model, question.row(), params));
+        }
+      }
+    }
+  }
+}
+
+TEST("a beam as wide as the tree is exact") {
+  const OnlinePlt model = trained(make_params(Policy::kRandom, 2, 4), 2, 150);
+  for (const Example& question : questions()) {
+    for (const std::size_t top_k : {0U, 1U, 5U}) {
+      const PredictParams params{.top_k = top_k, .threshold = 0.001F, .beam = model.n_nodes()};
+      CHECK(found_by(model, question.row(), params) == brute_force(model, question.row(), params));
+    }
+  }
+}
+
+TEST("a narrow beam finds some labels, with their right probabilities and in order") {
+  const OnlinePlt model = trained(make_params(Policy::kRandom, 2, 2), 3, 150);
+  for (const Example& question : questions()) {
+    const auto all = brute_force(model, question.row(), {});
+    const auto found = found_by(model, question.row(), {.beam = 2});
+    CHECK(!found.empty() && found.size() < all.size());
+    auto rest = all.begin();
+    for (const ScoredLabel& label : found) {  // a subsequence of all
+      rest = std::find(rest, all.end(), label);
+      CHECK(rest != all.end());
+    }
+  }
+}
+
+TEST("equally probable labels come by ascending id") {
+  const OnlinePlt model = ties();
+  for (const std::size_t beam : {0U, 100U}) {
+    for (std::uint32_t top_k = 1; top_k <= 8; ++top_k) {
+      const auto found = found_by(model, {}, {.top_k = top_k, .beam = beam});
+      CHECK_EQ(found.size(), top_k);
+      for (std::uint32_t i = 0; i < found.size(); ++i) {
+        CHECK_EQ(found[i].label, i);
+        CHECK_EQ(found[i].probability, 0.0625F);  // a half in the root and on each of 3 levels
+      }
+    }
+  }
+}
+
+TEST("a threshold takes labels that just reach it") {
+  CHECK_EQ(found_by(ties(), {}, {.threshold = 0.0625F}).size(), 8U);
+  CHECK(found_by(ties(), {}, {.threshold = 0.0626F}).empty());
+}
+
+TEST("an empty model finds nothing") {
+  const OnlinePlt model(make_params());
+  CHECK(found_by(model, {}, {}).empty());
+  CHECK(found_by(model, {}, {.top_k = 5, .beam = 3}).empty());
+}
+
+TEST("a model of one label finds it in the root") {
+  OnlinePlt model(make_params());
+  const Example example{.features = {1}, .values = {1}, .labels = {0}, .weight = 1};
+  model.learn(example.row(), example.labels, 1);
+  for (const std::size_t beam : {0U, 1U}) {
+    const auto found = found_by(model, example.row(), {.top_k = 5, .beam = beam});
+    CHECK_EQ(found.size(), 1U);
+    CHECK(found == brute_force(model, example.row(), {}));
+  }
+  CHECK(found_by(model, example.row(), {.threshold = 1}).empty());
+}

@@ -1,0 +1,349 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "check.hpp"
+#include "helpers.hpp"
+#include "oplt/error.hpp"
+#include "oplt/math.hpp"
+#include "oplt/sibling_block.hpp"
+
+using namespace oplt;
+using oplt::test::Example;
+using oplt::test::make_params;
+using oplt::test::same_bits;
+using oplt::test::saved_bytes;
+using Positions = std::vector<std::uint32_t>;
+
+namespace {
+
+/// One classifier alone, written for the eye: what a column of a block must equal to the bit.
+class Classifier {
+ public:
+  Real score(RowView x) const {
+    Real sum = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto cell = cells_.find(x.features[i]);
+      sum += (cell == cells_.end() ? 0 : cell->second.first) * x.values[i];
+    }
+    return sum;
+  }
+
+  void learn(RowView x, Real example_weight, bool target, const TrainParams& params) {
+    const Real gradient = target ? -sigmoid(-score(x)) : sigmoid(score(x));
+    if (std::abs(gradient) < params.gate) {
+      return;
+    }
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const Real g = gradient * example_weight * x.values[i];
+      auto& [weight, accumulator] = cells_[x.features[i]];
+      accumulator += g * g;
+      weight -= params.learning_rate * g / std::sqrt(params.adagrad_eps + accumulator);
+    }
+  }
+
+  std::vector<Cell> cells() const {
+    std::vector<Cell> result;
+    for (const auto& [feature, cell] : cells_) {
+      result.push_back({feature, cell.first, cell.second});
+    }
+    return result;
+  }
+
+ private:
+  std::map<FeatureId, std::pair<Real, Real>> cells_;
+};
+
+struct Step {
+  Example example;
+  Positions positives;
+};
+
+/// Few positives, as in a tree: with the gate on, most columns soon take no step.
+std::vector<Step> random_steps(std::uint64_t seed, int n, std::uint32_t n_children) {
+  Random random(seed);
+  std::vector<Step> steps;
+  for (int t = 0; t < n; ++t) {
+    Step step{test::random_example(random, 30), {}};
+    for (std::uint32_t child = 0; child < n_children; ++child) {
+      if (random.below(n_children) < 2) {
+        step.positives.push_back(child);
+      }
+    }
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+void learn(SiblingBlock& block, const Step& step, const TrainParams& params) {
+  BlockScratch scratch;
+  block.learn(step.example.row(), step.example.weight, step.positives, params, scratch);
+}
+
+SiblingBlock trained(bool auxiliary, Column n_children, const std::vector<Step>& steps, const TrainParams& params) {
+  SiblingBlock block(auxiliary, n_children);
+  for (const Step& step : steps) {
+    learn(block, step, params);
+  }
+  return block;
+}
+
+Classifier trained_alone(const std::vector<Step>& steps, bool target, const TrainParams& params) {
+  Classifier classifier;
+  for (const Step& step : steps) {
+    classifier.learn(step.example.row(), step.example.weight, target, params);
+  }
+  return classifier;
+}
+
+/// The cells of the children: what must survive when the auxiliary column goes.
+std::vector<std::vector<Cell>> cells_of_children(const SiblingBlock& block) {
+  std::vector<std::vector<Cell>> result;
+  for (Column column = block.has_auxiliary() ? 1 : 0; column < block.n_columns(); ++column) {
+    result.push_back(block.cells(column));
+  }
+  return result;
+}
+
+SiblingBlock load(std::span<const std::byte> bytes) {
+  Reader in(bytes);
+  SiblingBlock block = SiblingBlock::load(in);
+  in.expect_end();
+  return block;
+}
+
+/// A saved block as its parts: docs/format.md.
+struct Parts {
+  void save(Writer& out) const {
+    out.put(auxiliary);
+    out.put(n_columns);
+    out.put_array(std::span<const FeatureId>(features));
+    out.put_array(std::span<const std::uint64_t>(masks));
+    out.put_array(std::span<const Real>(weights));
+    out.put_array(std::span<const Real>(accumulators));
+  }
+
+  std::uint8_t auxiliary = 0;
+  std::uint32_t n_columns = 2;
+  std::vector<FeatureId> features{3, 8};
+  std::vector<std::uint64_t> masks{0b01, 0b11};
+  std::vector<Real> weights{1, 2, 3};
+  std::vector<Real> accumulators{4, 5, 6};
+};
+
+void check_columns_equal_classifiers(bool auxiliary, Column n_children, const TrainParams& params) {
+  SiblingBlock block(auxiliary, n_children);
+  std::vector<Classifier> alone(block.n_columns());
+  BlockScratch scratch;
+  for (const Step& step : random_steps(n_children, 120, n_children)) {
+    const RowView x = step.example.row();
+    const std::span<const Real> scores = block.child_scores(x, scratch);
+    CHECK_EQ(scores.size(), n_children);
+    for (Column column = 0; column < block.n_columns(); ++column) {
+      const Column child = column - (auxiliary ? 1 : 0);
+      const bool is_auxiliary = auxiliary && column == 0;
+      CHECK(is_auxiliary || scores[child] == alone[column].score(x));
+      const bool target =
+          is_auxiliary || std::find(step.positives.begin(), step.positives.end(), child) != step.positives.end();
+      alone[column].learn(x, step.example.weight, target, params);
+    }
+    block.learn(x, step.example.weight, step.positives, params, scratch);
+  }
+  for (Column column = 0; column < block.n_columns(); ++column) {
+    CHECK(same_bits(block.cells(column), alone[column].cells()));
+  }
+}
+
+}  // namespace
+
+TEST("columns learn to the bit as classifiers alone do") {
+  for (const Real gate : {0.0F, 0.1F}) {
+    for (const Column n_columns : {1U, 2U, 3U, 17U, 33U, 64U, 65U, 130U}) {
+      const TrainParams params = make_params(Policy::kFlat, 2, 2, gate);
+      check_columns_equal_classifiers(false, n_columns, params);
+      check_columns_equal_classifiers(true, n_columns - 1, params);
+    }
+  }
+}
+
+TEST("the gate does make a difference to these examples") {
+  const std::vector<Step> steps = random_steps(16, 120, 16);
+  const auto all = cells_of_children(trained(false, 16, steps, make_params(Policy::kFlat, 2, 2, 0)));
+  const auto gated = cells_of_children(trained(false, 16, steps, make_params(Policy::kFlat, 2, 2, 0.1F)));
+  int n_different = 0;
+  for (Column column = 0; column < 16; ++column) {
+    n_different += all[column] == gated[column] ? 0 : 1;
+  }
+  CHECK(n_different > 8);
+}
+
+TEST("with the gate, a classifier that is sure of an example does not touch its features") {
+  const Example bias{.features = {kBiasFeature}, .values = {1}, .labels = {}, .weight = 1};
+  const Example with_news{.features = {5, kBiasFeature}, .values = {1, 1}, .labels = {}, .weight = 1};
+  std::vector<Step> steps(100, Step{bias, {1}});
+  steps.push_back({with_news, {1}});  // as before: both columns are sure
+  steps.push_back({with_news, {0}});  // now column 0 is wrong, and column 1 too
+  const auto n_features = [&](Real gate, std::size_t n_steps) {
+    const std::vector<Step> first(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(n_steps));
+    const SiblingBlock block = trained(false, 2, first, make_params(Policy::kFlat, 2, 2, gate));
+    return std::pair(block.cells(0).size(), block.cells(1).size());
+  };
+  CHECK(n_features(0, 101) == std::pair(2UL, 2UL));
+  CHECK(n_features(0.1F, 101) == std::pair(1UL, 1UL));
+  CHECK(n_features(0.1F, 102) == std::pair(2UL, 2UL));
+}
+
+TEST("an added child is the classifier that saw everything as negative") {
+  for (const Real gate : {0.0F, 0.1F}) {
+    for (const Column n_children : {0U, 1U, 3U, 31U, 62U, 63U, 64U, 127U}) {
+      const TrainParams params = make_params(Policy::kFlat, 2, 2, gate);
+      std::vector<Step> steps = random_steps(n_children + 1, 50, n_children);
+      SiblingBlock block = trained(true, n_children, steps, params);
+      block.add_child();
+      CHECK_EQ(block.n_children(), n_children + 1);
+      for (const Step& step : random_steps(99, 20, n_children)) {  // goes on equal
+        learn(block, step, params);
+        steps.push_back(step);
+      }
+      CHECK(same_bits(block.cells(n_children + 1), trained_alone(steps, false, params).cells()));
+      CHECK(same_bits(block.cells(0), trained_alone(steps, true, params).cells()));
+    }
+  }
+}
+
+TEST("adding a child leaves the other columns alone") {
+  SiblingBlock block = trained(true, 5, random_steps(2, 40, 5), make_params());
+  for (Column n_children = 5; n_children < 200; ++n_children) {  // over 64 and 128 columns
+    auto expected = cells_of_children(block);
+    const std::vector<Cell> auxiliary = block.cells(0);
+    block.add_child();
+    expected.push_back(block.cells(n_children + 1));
+    CHECK(cells_of_children(block) == expected);
+    CHECK_EQ(block.cells(0), auxiliary);
+    CHECK_EQ(expected.back().size(), auxiliary.size());
+  }
+}
+
+TEST("a parent block has the auxiliary classifier twice") {
+  for (const Real gate : {0.0F, 0.1F}) {
+    const TrainParams params = make_params(Policy::kFlat, 2, 2, gate);
+    const std::vector<Step> steps = random_steps(3, 40, 70);
+    const SiblingBlock block = trained(true, 70, steps, params);
+    const SiblingBlock parent = block.parent_block();
+    CHECK(parent.has_auxiliary());
+    CHECK_EQ(parent.n_children(), 1U);
+    CHECK(same_bits(parent.cells(0), block.cells(0)));
+    CHECK(same_bits(parent.cells(1), block.cells(0)));
+    CHECK(same_bits(parent.cells(1), trained_alone(steps, true, params).cells()));
+  }
+}
+
+TEST("dropping the auxiliary classifier keeps the children's cells") {
+  for (const Real gate : {0.0F, 0.2F}) {
+    for (const Column n_children : {1U, 2U, 63U, 64U, 65U, 127U, 128U, 129U}) {
+      const TrainParams params = make_params(Policy::kFlat, 2, 2, gate);
+      std::vector<Step> steps = random_steps(4, 40, n_children);
+      SiblingBlock block = trained(true, n_children, steps, params);
+      const auto expected = cells_of_children(block);
+      block.drop_auxiliary();
+      CHECK(!block.has_auxiliary());
+      CHECK_EQ(block.n_columns(), n_children);
+      CHECK(cells_of_children(block) == expected);
+      steps.push_back(random_steps(5, 1, n_children)[0]);
+      learn(block, steps.back(), params);
+      CHECK(cells_of_children(block) == cells_of_children(trained(true, n_children, steps, params)));
+    }
+  }
+}
+
+TEST("a loaded block has the same bytes and cells, and learns on as if it had never been saved") {
+  for (const Real gate : {0.0F, 0.1F}) {
+    for (const Column n_children : {0U, 1U, 2U, 63U, 64U, 65U, 130U}) {
+      const TrainParams params = make_params(Policy::kFlat, 2, 2, gate);
+      SiblingBlock block = trained(true, n_children, random_steps(6, 40, n_children), params);
+      const auto bytes = saved_bytes(block);
+      SiblingBlock loaded = load(bytes);
+      CHECK(saved_bytes(loaded) == bytes);
+      CHECK(same_bits(loaded.cells(0), block.cells(0)));
+      CHECK(cells_of_children(loaded) == cells_of_children(block));
+      for (const Step& step : random_steps(7, 20, n_children)) {
+        learn(block, step, params);
+        learn(loaded, step, params);
+      }
+      CHECK(saved_bytes(loaded) == saved_bytes(block));
+    }
+  }
+}
+
+TEST("an untouched block is saved and loaded") {
+  const SiblingBlock block = load(saved_bytes(SiblingBlock(true, 70)));
+  CHECK(block.has_auxiliary());
+  CHECK_EQ(block.n_columns(), 71U);
+  CHECK_EQ(block.n_rows(), 0U);
+  CHECK(block.cells(5).empty());
+}
+
+TEST("saved bytes do not tell how a block has grown") {
+  const TrainParams params = make_params(Policy::kFlat, 2, 2, 0.1F);
+  const std::vector<Step> steps = random_steps(8, 40, 0);
+  for (const Column n_children : {1U, 63U, 64U, 100U, 128U}) {
+    SiblingBlock grown = trained(true, 0, steps, params);
+    for (Column i = 0; i < n_children; ++i) {
+      grown.add_child();
+    }
+    CHECK(saved_bytes(grown) == saved_bytes(trained(true, n_children, steps, params)));
+    grown.drop_auxiliary();
+    CHECK(saved_bytes(grown) == saved_bytes(trained(false, n_children, steps, params)));
+  }
+}
+
+TEST("a touched cell that holds nothing is not saved") {
+  constexpr Real kTiny = std::numeric_limits<Real>::denorm_min();  // half of it, the gradient's part, rounds to 0
+  const Example with_tiny{.features = {2, 5}, .values = {1, kTiny}, .labels = {}, .weight = 1};
+  const Example without{.features = {2}, .values = {1}, .labels = {}, .weight = 1};
+  const SiblingBlock a = trained(false, 2, {{with_tiny, {0}}}, make_params());
+  const SiblingBlock b = trained(false, 2, {{without, {0}}}, make_params());
+  CHECK_EQ(a.cells(0).size(), 1U);
+  CHECK(saved_bytes(a) == saved_bytes(b));
+}
+
+TEST("memory is counted") {
+  const SiblingBlock block = trained(true, 10, random_steps(9, 40, 10), make_params());
+  CHECK(block.memory_bytes() >= block.n_rows() * 11 * 2 * sizeof(Real));
+}
+
+TEST("parts that fit are loaded") {
+  const SiblingBlock block = load(saved_bytes(Parts()));
+  CHECK_EQ(block.cells(0), (std::vector<Cell>{{3, 1, 4}, {8, 2, 5}}));
+  CHECK_EQ(block.cells(1), (std::vector<Cell>{{8, 3, 6}}));
+}
+
+TEST("parts that do not fit together throw") {
+  const auto refused = [](const Parts& parts) { CHECK_THROWS(FormatError, load(saved_bytes(parts))); };
+  refused({.auxiliary = 1, .n_columns = 0, .features = {}, .masks = {}, .weights = {}, .accumulators = {}});
+  refused({.n_columns = 1});                                // a mask bit beyond the columns
+  refused({.n_columns = 65});                               // too few mask words
+  refused({.masks = {0b01}});                               // a row without a mask
+  refused({.masks = {0b01, 0b11, 0}});                      // a mask without a row
+  refused({.masks = {0b01, 0b01}});                         // a weight too many
+  refused({.masks = {0b11, 0b11}});                         // a weight too few
+  refused({.weights = {1, 2}, .accumulators = {4, 5, 6}});  // a weight without a cell
+  refused({.weights = {1, 2, 3}, .accumulators = {4, 5}});
+  refused({.features = {8, 3}});                          // out of order
+  refused({.features = {3, 3}});                          // twice
+  refused({.n_columns = 66, .masks = {1, 0, 1, 0b110}});  // beyond, in the second word
+}
+
+TEST("a truncated block throws wherever it ends") {
+  const auto bytes = saved_bytes(trained(true, 3, random_steps(10, 3, 3), make_params()));
+  for (std::size_t n = 0; n < bytes.size(); ++n) {
+    CHECK_THROWS(FormatError, load(std::span(bytes).first(n)));
+  }
+}
+
+TEST("rows in a block without columns throw") {
+  const Parts parts{.n_columns = 0, .features = {1}, .masks = {}, .weights = {}, .accumulators = {}};
+  CHECK_THROWS(FormatError, load(saved_bytes(parts)));
+}
