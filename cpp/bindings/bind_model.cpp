@@ -39,12 +39,12 @@ auto without_gil(Work work) {
 }
 
 void learn_many(Model& model, const Indptr& x_indptr, nb::handle x_names, const Values& x_values,
-                const Indptr& y_indptr, nb::handle y_names, const std::optional<Values>& weights) {
+                const Indptr& y_indptr, nb::handle y_names, const std::optional<Values>& weights, std::size_t threads) {
   const PythonNames features(x_names);
   const PythonNames labels(y_names);
   const NamedRows x{{view(x_indptr)}, features.list(), view(x_values)};
   const NamedLabels y{{view(y_indptr)}, labels.list()};
-  without_gil([&] { model.learn_many(x, y, weights ? view(*weights) : std::span<const Real>{}); });
+  without_gil([&] { model.learn_many(x, y, weights ? view(*weights) : std::span<const Real>{}, threads); });
 }
 
 std::tuple<NumpyArray<std::int64_t>, NumpyArray<LabelId>, NumpyArray<Real>, std::uint64_t> predict_many(
@@ -168,7 +168,7 @@ void bind_model(nb::module_& m) {
           "params"_a, "saved"_a, nb::rv_policy::take_ownership)
       .def("save", &save, "write"_a)
       .def("learn_many", &learn_many, "x_indptr"_a, "x_names"_a, "x_values"_a, "y_indptr"_a, "y_names"_a,
-           "weights"_a.none())
+           "weights"_a.none(), "threads"_a)
       .def("predict_many", &predict_many, "indptr"_a, "names"_a, "values"_a, "params"_a)
       .def("tree", &tree, "Parents and label ids of the nodes; NONE for none.")
       .def("classifier", &classifier, "node"_a, nb::kw_only(), "auxiliary"_a = false)

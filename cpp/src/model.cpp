@@ -59,18 +59,21 @@ Model::Model(const TrainParams& params, std::span<const std::byte> saved) : plt_
   }
 }
 
-void Model::learn_many(const NamedRows& x, const NamedLabels& y, std::span<const Real> weights) {
+void Model::learn_many(const NamedRows& x, const NamedLabels& y, std::span<const Real> weights, std::size_t threads) {
   const auto lock = turn<WriterLock>();
+  const std::size_t n_rows = x.bounds.n_rows();
+  row_builder_.start(x.values.size(), n_rows);
   std::vector<FeatureId> features;
   std::vector<LabelId> labels;
-  for (std::size_t i = 0; i < x.bounds.n_rows(); ++i) {
+  const auto example = [&](std::size_t i) {
     features_.add_row(x.names, x.bounds.begin(i), x.bounds.end(i), features);
     const RowView row = row_builder_.build(features, x.bounds.row(x.values, i), plt_.params());
     labels_.add_row(y.names, y.bounds.begin(i), y.bounds.end(i), labels);
     std::sort(labels.begin(), labels.end());
     labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
-    plt_.learn(row, labels, weights.empty() ? Real{1} : weights[i]);
-  }
+    return Example{row, labels, weights.empty() ? Real{1} : weights[i]};
+  };
+  plt_.learn(n_rows, example, threads);
 }
 
 Predictions Model::predict_many(const NamedRows& x, const PredictParams& params) const {
@@ -82,6 +85,7 @@ Predictions Model::predict_many(const NamedRows& x, const PredictParams& params)
   parallel_for(n_rows, params.threads, [&](std::size_t i, std::size_t worker) {
     PredictScratch& scratch = scratches[worker];
     features_.find_row(x.names, x.bounds.begin(i), x.bounds.end(i), scratch.ids);
+    scratch.row_builder.start(scratch.ids.size(), 1);
     const RowView row = scratch.row_builder.build(scratch.ids, x.bounds.row(x.values, i), plt_.params());
     found[i] = search(plt_, row, params, scratch.search);
   });

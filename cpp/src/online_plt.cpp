@@ -12,29 +12,47 @@ namespace oplt {
 OnlinePlt::OnlinePlt(const TrainParams& params) : OnlinePlt(params, LabelTree()) {}
 
 OnlinePlt::OnlinePlt(const TrainParams& params, LabelTree tree)
-    : params_(params), tree_(std::move(tree)), policy_(params), random_(params.seed) {
+    : params_(params),
+      tree_(std::move(tree)),
+      policy_(params),
+      random_(params.seed),
+      blocks_(params),
+      root_block_(blocks_.add({false, 1})) {
   params_.validate();
   for (NodeId v = 0; v < tree_.n_nodes(); ++v) {
     const bool auxiliary = policy_.may_choose(tree_, v);
     const bool needs_block = auxiliary || !tree_.is_leaf(v);
-    block_of_.push_back(needs_block ? new_block({auxiliary, tree_.n_children(v)}) : kNone);
+    block_of_.push_back(needs_block ? blocks_.add({auxiliary, tree_.n_children(v)}) : kNone);
   }
 }
 
-BlockId OnlinePlt::new_block(SiblingBlock block) {
-  blocks_.push_back(std::move(block));
-  return static_cast<BlockId>(blocks_.size() - 1);
+void OnlinePlt::learn(std::size_t n, const std::function<Example(std::size_t)>& example, std::size_t threads) {
+  blocks_.begin_batch(threads);
+  try {
+    for (std::size_t i = 0; i < n; ++i) {
+      const Example next = example(i);
+      extend_tree(next.x, next.labels);
+      update_classifiers(next);
+      ++n_examples_;
+    }
+  } catch (...) {
+    blocks_.end_batch();
+    throw;
+  }
+  blocks_.end_batch();
+  positives_.clear();
 }
 
 void OnlinePlt::learn(RowView x, std::span<const LabelId> labels, Real weight) {
-  extend_tree(x, labels);
-  update_classifiers(x, labels, weight);
-  ++n_examples_;
+  learn(1, [&](std::size_t) { return Example{x, labels, weight}; }, 1);
 }
 
 /// UpdateTree, Algorithm 4.
 void OnlinePlt::extend_tree(RowView x, std::span<const LabelId> labels) {
-  const ChildProbabilities probabilities = [&](NodeId v) { return child_probabilities(v, x, scratch_); };
+  const ChildProbabilities probabilities = [&](NodeId v) {
+    blocks_.ready(block_of_[v]);
+    return child_probabilities(v, x, scratch_);
+  };
   NodeId chosen = kNone;  // new labels of one example stay together
   for (const LabelId label : labels) {
     if (tree_.leaf_of(label) != kNone) {
@@ -59,32 +77,32 @@ void OnlinePlt::extend(LabelId label, Extension extension) {
 
   if (extension.insert) {
     const BlockId old = block_of_[v];
-    SiblingBlock above = blocks_[old].parent_block();
+    SiblingBlock above = blocks_.ready(old).parent_block();
     if (!tree_.is_leaf(inserted) || policy_.may_choose(tree_, inserted)) {
       block_of_[inserted] = old;  // the old block moves down as it is
-      block_of_[v] = new_block(std::move(above));
+      block_of_[v] = blocks_.add(std::move(above));
     } else {
-      blocks_[old] = std::move(above);
+      blocks_.ready(old) = std::move(above);
     }
   }
-  SiblingBlock& block = blocks_[block_of_[v]];
+  SiblingBlock& block = blocks_.ready(block_of_[v]);
   block.add_child();
   if (!policy_.may_choose(tree_, v)) {
     block.drop_auxiliary();
   }
   if (policy_.may_choose(tree_, leaf)) {
-    block_of_[leaf] = new_block({true, 0});
+    block_of_[leaf] = blocks_.add({true, 0});
   }
 }
 
 /// UpdateClassifiers, Algorithm 7. The positive nodes of AssignToNodes, Algorithm 9, are those on the ways from the
 /// labels to the root; the negative ones are their other children, which are columns of the same blocks.
-void OnlinePlt::update_classifiers(RowView x, std::span<const LabelId> labels, Real weight) {
+void OnlinePlt::update_classifiers(const Example& example) {
   on_.clear();
-  for (const LabelId label : labels) {
+  for (const LabelId label : example.labels) {
     const NodeId leaf = tree_.leaf_of(label);
     if (block_of_[leaf] != kNone) {
-      learn_in(blocks_[block_of_[leaf]], x, {}, weight);
+      defer(block_of_[leaf], example, {});
     }
     for (NodeId v = leaf; v != LabelTree::kRoot; v = tree_.node(v).parent) {
       on_.emplace_back(tree_.node(v).parent, tree_.node(v).position);
@@ -93,26 +111,29 @@ void OnlinePlt::update_classifiers(RowView x, std::span<const LabelId> labels, R
   std::sort(on_.begin(), on_.end());
   on_.erase(std::unique(on_.begin(), on_.end()), on_.end());
 
+  std::vector<std::uint32_t>& positions = positives_.emplace_back();
+  positions.reserve(on_.size() + 1);  // the steps keep spans of it
   for (std::size_t i = 0; i < on_.size();) {
     const NodeId parent = on_[i].first;
-    positives_.clear();
+    const std::size_t begin = i;
     for (; i < on_.size() && on_[i].first == parent; ++i) {
-      positives_.push_back(on_[i].second);
+      positions.push_back(on_[i].second);
     }
-    learn_in(blocks_[block_of_[parent]], x, positives_, weight);
+    defer(block_of_[parent], example, std::span(positions).subspan(begin));
   }
-
-  positives_.assign(labels.empty() ? 0 : 1, 0);
-  learn_in(root_block_, x, positives_, weight);
+  if (!example.labels.empty()) {
+    positions.push_back(0);
+  }
+  defer(root_block_, example, std::span(positions).subspan(on_.size()));
 }
 
-void OnlinePlt::learn_in(SiblingBlock& block, RowView x, std::span<const std::uint32_t> positives, Real weight) {
-  block.learn(x, weight, positives, params_, scratch_.block);
-  n_updates_ += block.n_columns();
+void OnlinePlt::defer(BlockId block, const Example& example, std::span<const std::uint32_t> positives) {
+  n_updates_ += blocks_[block].n_columns();
+  blocks_.defer(block, example.x, positives, example.weight);
 }
 
 Real OnlinePlt::root_probability(RowView x, NodeScratch& scratch) const {
-  return sigmoid(root_block_.child_scores(x, scratch.block)[0]);
+  return sigmoid(blocks_[root_block_].child_scores(x, scratch.block)[0]);
 }
 
 std::span<const Real> OnlinePlt::child_probabilities(NodeId v, RowView x, NodeScratch& scratch) const {
@@ -122,17 +143,11 @@ std::span<const Real> OnlinePlt::child_probabilities(NodeId v, RowView x, NodeSc
   return scratch.probabilities;
 }
 
-std::size_t OnlinePlt::memory_bytes() const {
-  std::size_t bytes = root_block_.memory_bytes();
-  for (const SiblingBlock& block : blocks_) {
-    bytes += sizeof(SiblingBlock) + block.memory_bytes();
-  }
-  return bytes;
-}
+std::size_t OnlinePlt::memory_bytes() const { return blocks_.memory_bytes(); }
 
 std::vector<Cell> OnlinePlt::classifier(NodeId v) const {
   if (v == LabelTree::kRoot) {
-    return root_block_.cells(0);
+    return blocks_[root_block_].cells(0);
   }
   const SiblingBlock& block = blocks_[block_of_[tree_.node(v).parent]];
   return block.cells(tree_.node(v).position + (block.has_auxiliary() ? 1 : 0));
@@ -149,7 +164,7 @@ void OnlinePlt::save(Writer& out) const {
   out.put(n_examples_);
   out.put(random_.state());
   tree_.save(out);
-  root_block_.save(out);
+  blocks_[root_block_].save(out);
   for (NodeId v = 0; v < tree_.n_nodes(); ++v) {
     if (block_of_[v] != kNone) {  // which nodes have a block follows from the tree
       blocks_[block_of_[v]].save(out);
@@ -163,7 +178,8 @@ OnlinePlt OnlinePlt::load(const TrainParams& params, Reader& in) {
   OnlinePlt model(params, LabelTree::load(in));
   model.n_examples_ = n_examples;
   model.random_ = Random(random_state);
-  const auto load_block = [&](SiblingBlock& block) {
+  const auto load_block = [&](BlockId id) {
+    SiblingBlock& block = model.blocks_.ready(id);
     SiblingBlock loaded = SiblingBlock::load(in);
     if (loaded.has_auxiliary() != block.has_auxiliary() || loaded.n_columns() != block.n_columns()) {
       throw FormatError("a sibling block does not fit its node");
@@ -173,7 +189,7 @@ OnlinePlt OnlinePlt::load(const TrainParams& params, Reader& in) {
   load_block(model.root_block_);
   for (const BlockId block : model.block_of_) {
     if (block != kNone) {
-      load_block(model.blocks_[block]);
+      load_block(block);
     }
   }
   return model;

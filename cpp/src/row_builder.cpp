@@ -16,6 +16,13 @@ Real unpack_value(std::uint64_t packed) { return std::bit_cast<Real>(static_cast
 
 }  // namespace
 
+void RowBuilder::start(std::size_t n_features, std::size_t n_rows) {
+  features_.clear();
+  values_.clear();
+  features_.reserve(n_features + n_rows);  // each row may get the bias
+  values_.reserve(n_features + n_rows);
+}
+
 RowView RowBuilder::build(std::span<const FeatureId> ids, std::span<const Real> values, const TrainParams& params) {
   packed_.clear();
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -33,8 +40,7 @@ RowView RowBuilder::build(std::span<const FeatureId> ids, std::span<const Real> 
     norm = squares > 0.0 ? std::sqrt(squares) : 1.0;
   }
 
-  features_.clear();
-  values_.clear();
+  const std::size_t begin = features_.size();
   for (const std::uint64_t packed : packed_) {
     const auto value = static_cast<Real>(unpack_value(packed) / norm);
     if (unpack_id(packed) != kNone && value != 0) {
@@ -46,7 +52,7 @@ RowView RowBuilder::build(std::span<const FeatureId> ids, std::span<const Real> 
     features_.push_back(kBiasFeature);
     values_.push_back(Real{1});
   }
-  return {features_, values_};
+  return {std::span<const FeatureId>(features_).subspan(begin), std::span<const Real>(values_).subspan(begin)};
 }
 
 }  // namespace oplt

@@ -37,7 +37,7 @@ inline TrainParams make_params(Policy policy = Policy::kBestGreedy, std::uint32_
           .seed = 7};
 }
 
-struct Example {
+struct StreamExample {
   std::vector<FeatureId> features;
   std::vector<Real> values;
   std::vector<LabelId> labels;
@@ -47,8 +47,8 @@ struct Example {
 };
 
 /// Ascending features below n_features and the bias, values of both signs.
-inline Example random_example(Random& random, std::uint32_t n_features) {
-  Example example{.features = {}, .values = {}, .labels = {}, .weight = 1};
+inline StreamExample random_example(Random& random, std::uint32_t n_features) {
+  StreamExample example{.features = {}, .values = {}, .labels = {}, .weight = 1};
   for (FeatureId feature = 0; feature < n_features; ++feature) {
     if (random.below(n_features) < 5) {  // about 5 features
       example.features.push_back(feature);
@@ -67,15 +67,15 @@ inline Example random_example(Random& random, std::uint32_t n_features) {
 
 /// A stream that keeps bringing features and labels: new ones singly and several at once, none at all, old examples
 /// once more. New labels are numbered on from n_labels, as a vocabulary does.
-inline std::vector<Example> random_stream(std::uint64_t seed, std::size_t n, std::uint32_t n_labels = 0) {
+inline std::vector<StreamExample> random_stream(std::uint64_t seed, std::size_t n, std::uint32_t n_labels = 0) {
   Random random(seed);
-  std::vector<Example> stream;
+  std::vector<StreamExample> stream;
   for (std::uint32_t t = 0; t < n; ++t) {
     if (t > 0 && random.below(8) == 0) {
-      stream.push_back(Example(stream[random.below(t)]));
+      stream.push_back(StreamExample(stream[random.below(t)]));
       continue;
     }
-    Example example = random_example(random, 12 + t / 4);
+    StreamExample example = random_example(random, 12 + t / 4);
     const std::uint32_t n_old = n_labels == 0 ? 0 : random.below(3);
     for (std::uint32_t i = 0; i < n_old; ++i) {
       example.labels.push_back(random.below(n_labels));

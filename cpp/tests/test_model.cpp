@@ -21,7 +21,7 @@ namespace {
 class NamedExamples {
  public:
   NamedExamples(std::uint64_t seed, std::size_t n) {
-    for (const test::Example& example : test::random_stream(seed, n)) {
+    for (const test::StreamExample& example : test::random_stream(seed, n)) {
       for (std::size_t i = 0; i < example.features.size(); ++i) {
         features_.push_back(name_of(example.features[i]));
         values_.push_back(example.values[i]);
@@ -51,7 +51,7 @@ class NamedExamples {
   }
 
   void teach(Model& model, std::size_t begin, std::size_t n) const {
-    model.learn_many(rows(begin, n), labels(begin, n), std::span(weights_).subspan(begin, n));
+    model.learn_many(rows(begin, n), labels(begin, n), std::span(weights_).subspan(begin, n), 2);
   }
   void teach(Model& model) const { teach(model, 0, size()); }
 
@@ -212,7 +212,7 @@ TEST("a model from a tree knows its labels by name") {
   const NamedRows row{{bounds}, {.names = feature, .numbers = {}}, values};
   const NamedLabels label{{bounds}, {.names = std::span(names).first(1), .numbers = {}}};
   for (int i = 0; i < 20; ++i) {
-    model.learn_many(row, label, {});
+    model.learn_many(row, label, {}, 1);
   }
   CHECK_EQ(model.predict_many(row, {.top_k = 1}).labels, std::vector<LabelId>{0});
   model.inspect([&](const OnlinePlt& plt, const Vocabulary& features, const Vocabulary& labels) {
@@ -242,9 +242,9 @@ TEST("the order and repetition of names in a row do not matter") {
   const TrainParams params = make_params(Policy::kComplete);  // in which leaves learn too
   Model one(params);
   Model other(params);
-  one.learn_many({{two}, {.names = features, .numbers = {}}, values}, {{two}, {.names = labels, .numbers = {}}}, {});
+  one.learn_many({{two}, {.names = features, .numbers = {}}, values}, {{two}, {.names = labels, .numbers = {}}}, {}, 1);
   other.learn_many({{two}, {.names = features_reversed, .numbers = {}}, values_reversed},
-                   {{three}, {.names = labels_repeated, .numbers = {}}}, {});
+                   {{three}, {.names = labels_repeated, .numbers = {}}}, {}, 1);
   CHECK(saved_bytes(one) == saved_bytes(other));
 }
 

@@ -9,11 +9,11 @@
 #include "oplt/online_plt.hpp"
 
 using namespace oplt;
-using oplt::test::Example;
 using oplt::test::make_params;
 using oplt::test::random_stream;
 using oplt::test::same_bits;
 using oplt::test::saved_bytes;
+using oplt::test::StreamExample;
 
 namespace {
 
@@ -36,8 +36,8 @@ std::uint64_t n_iplt_updates(const LabelTree& tree, const std::vector<LabelId>& 
 }
 
 /// Learns the stream; no example may cost more than twice what it costs IPLT.
-void learn(OnlinePlt& model, std::span<const Example> stream) {
-  for (const Example& example : stream) {
+void learn(OnlinePlt& model, std::span<const StreamExample> stream) {
+  for (const StreamExample& example : stream) {
     const std::uint64_t before = model.n_updates();
     model.learn(example.row(), example.labels, example.weight);
     const std::uint64_t updates = model.n_updates() - before;
@@ -57,7 +57,7 @@ void check_same_classifiers(const OnlinePlt& a, const OnlinePlt& b) {
 }
 
 /// Proper: as if the final tree had been known from the start.
-void check_proper(const TrainParams& params, const LabelTree& start, const std::vector<Example>& stream) {
+void check_proper(const TrainParams& params, const LabelTree& start, const std::vector<StreamExample>& stream) {
   OnlinePlt online(params, start);
   learn(online, stream);
   OnlinePlt knowing(params, test::rebuilt(online.tree()));
@@ -119,18 +119,64 @@ TEST("several new labels in a node with some leaves beside internal nodes: still
   // Arity 4 leaves room for one of the two new labels under the root; the other must go elsewhere.
   const std::vector<NodeId> parents{kNone, 0, 0, 0, 1, 1};
   const std::vector<LabelId> labels{kNone, kNone, 0, 1, 2, 3};
-  std::vector<Example> stream = random_stream(5, 10, 4);
-  for (Example& example : stream) {
+  std::vector<StreamExample> stream = random_stream(5, 10, 4);
+  for (StreamExample& example : stream) {
     example.labels = {0, 3};
   }
   stream.back().labels = {4, 5};
   check_proper(make_params(Policy::kBestGreedy, 4, 10), LabelTree(parents, labels), stream);
 }
 
+TEST("the batches and the threads of learning leave no trace") {
+  for (const Policy policy : oplt::test::kAllPolicies) {
+    const auto stream = random_stream(11, 150);
+    for (const Real gate : {0.0F, 0.1F}) {
+      const TrainParams params = make_params(policy, 3, 5, gate);
+      OnlinePlt one_by_one(params);
+      for (const auto& example : stream) {
+        one_by_one.learn(example.row(), example.labels, example.weight);
+      }
+      const auto expected = saved_bytes(one_by_one);
+      for (const std::size_t batch : {7U, 50U, 150U}) {
+        for (const std::size_t threads : {1U, 2U, 3U, 8U}) {
+          OnlinePlt model(params);
+          for (std::size_t begin = 0; begin < stream.size(); begin += batch) {
+            const std::size_t n = std::min(batch, stream.size() - begin);
+            const auto example = [&](std::size_t i) {
+              const auto& next = stream[begin + i];
+              return oplt::Example{next.row(), next.labels, next.weight};
+            };
+            model.learn(n, example, threads);
+          }
+          CHECK(saved_bytes(model) == expected);
+          CHECK_EQ(model.n_updates(), one_by_one.n_updates());
+        }
+      }
+    }
+  }
+}
+
+TEST("when an example cannot be had, those before it are learnt") {
+  const auto stream = random_stream(12, 20);
+  OnlinePlt model(make_params());
+  const auto example = [&](std::size_t i) {
+    if (i == 15) {
+      throw std::runtime_error("no more");
+    }
+    return oplt::Example{stream[i].row(), stream[i].labels, stream[i].weight};
+  };
+  CHECK_THROWS(std::runtime_error, model.learn(20, example, 2));
+  OnlinePlt expected(make_params());
+  for (std::size_t i = 0; i < 15; ++i) {
+    expected.learn(stream[i].row(), stream[i].labels, stream[i].weight);
+  }
+  CHECK(saved_bytes(model) == saved_bytes(expected));
+}
+
 TEST("a saved and loaded model goes on as if it had never stopped") {
   for_all_settings([](const TrainParams& params) {
-    const std::vector<Example> stream = random_stream(4, 120);
-    const std::span<const Example> examples(stream);
+    const std::vector<StreamExample> stream = random_stream(4, 120);
+    const std::span<const StreamExample> examples(stream);
     OnlinePlt model(params);
     learn(model, examples.first(60));
     const auto bytes = saved_bytes(model);
@@ -148,7 +194,7 @@ TEST("a model can be saved and loaded after every example") {
   const TrainParams params = make_params(Policy::kRandom, 3, 5, 0.1F);
   OnlinePlt model(params);
   OnlinePlt interrupted(params);
-  for (const Example& example : random_stream(6, 60)) {
+  for (const StreamExample& example : random_stream(6, 60)) {
     model.learn(example.row(), example.labels, example.weight);
     interrupted = load(params, saved_bytes(interrupted));
     interrupted.learn(example.row(), example.labels, example.weight);
@@ -169,8 +215,8 @@ TEST("an empty model") {
 
 TEST("examples without labels teach the root alone") {
   OnlinePlt model(make_params());
-  std::vector<Example> stream = random_stream(7, 50);
-  for (Example& example : stream) {
+  std::vector<StreamExample> stream = random_stream(7, 50);
+  for (StreamExample& example : stream) {
     example.labels.clear();
   }
   learn(model, stream);
@@ -185,13 +231,13 @@ TEST("labels that go with a feature become probable with it") {
   OnlinePlt model(make_params(Policy::kFlat));
   NodeScratch scratch;
   const auto example = [](std::uint32_t i) {
-    return Example{.features = {i % 3, kBiasFeature}, .values = {1, 1}, .labels = {i % 3}, .weight = 1};
+    return StreamExample{.features = {i % 3, kBiasFeature}, .values = {1, 1}, .labels = {i % 3}, .weight = 1};
   };
   for (std::uint32_t i = 0; i < 300; ++i) {
     model.learn(example(i).row(), example(i).labels, 1);
   }
   for (std::uint32_t i = 0; i < 3; ++i) {
-    const Example asked = example(i);
+    const StreamExample asked = example(i);
     const auto probabilities = model.child_probabilities(0, asked.row(), scratch);
     for (std::uint32_t child = 0; child < 3; ++child) {
       CHECK(child == i ? probabilities[child] > 0.8F : probabilities[child] < 0.2F);
@@ -201,7 +247,7 @@ TEST("labels that go with a feature become probable with it") {
 
 TEST("which nodes have an auxiliary classifier follows from the tree") {
   OnlinePlt model(make_params(Policy::kBestGreedy, 2, 3));
-  for (const Example& example : random_stream(8, 100)) {
+  for (const StreamExample& example : random_stream(8, 100)) {
     model.learn(example.row(), example.labels, example.weight);
     const TreePolicy policy(model.params());
     for (NodeId v = 0; v < model.n_nodes(); ++v) {

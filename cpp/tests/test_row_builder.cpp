@@ -84,11 +84,14 @@ TEST("zeros drop out, and a row of nothing else has no norm to divide by") {
   CHECK_EQ(build({}, {}, true, true).values, Values{1});
 }
 
-TEST("a builder keeps nothing of the row before") {
+TEST("rows stay in place until the builder starts anew") {
   oplt::TrainParams params = oplt::test::make_params();
   oplt::RowBuilder builder;
-  builder.build(Ids{1, 2, 3}, Values{1, 2, 3}, params);
+  builder.start(4, 2);
+  const oplt::RowView first = builder.build(Ids{1, 2, 3}, Values{1, 2, 3}, params);
   const oplt::RowView row = builder.build(Ids{5}, Values{2}, params);
+  CHECK_EQ(first.size(), 4U);
+  CHECK_EQ(first.features[2], 3U);
   CHECK_EQ(row.size(), 2U);
   CHECK_EQ(row.features[0], 5U);
   CHECK_EQ(row.values[0], 1.0F);

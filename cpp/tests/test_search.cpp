@@ -7,14 +7,14 @@
 #include "oplt/search.hpp"
 
 using namespace oplt;
-using oplt::test::Example;
 using oplt::test::make_params;
+using oplt::test::StreamExample;
 
 namespace {
 
 OnlinePlt trained(const TrainParams& params, std::uint64_t seed, std::size_t n) {
   OnlinePlt model(params);
-  for (const Example& example : test::random_stream(seed, n)) {
+  for (const StreamExample& example : test::random_stream(seed, n)) {
     model.learn(example.row(), example.labels, example.weight);
   }
   return model;
@@ -65,9 +65,9 @@ std::vector<ScoredLabel> found_by(const OnlinePlt& model, RowView x, const Predi
 }
 
 /// Rows that the model has not seen.
-std::vector<Example> questions() {
+std::vector<StreamExample> questions() {
   Random random(1234);
-  std::vector<Example> result;
+  std::vector<StreamExample> result;
   for (int i = 0; i < 15; ++i) {
     result.push_back(test::random_example(random, 40));
   }
@@ -81,7 +81,7 @@ TEST("exact search equals a look at every leaf") {
     const OnlinePlt model = trained(make_params(policy, 3, 5), 1, 150);
     CHECK(model.n_labels() > 30);
     SearchScratch scratch;  // one for all: nothing of the last search may show
-    for (const Example& question : questions()) {
+    for (const StreamExample& question : questions()) {
       for (const std::size_t top_k : {0U, 1U, 3U, 10U, 1000U}) {
         for (const Real threshold : {0.0F, 0.001F, 0.1F, 1.0F}) {
           const PredictParams params{.top_k = top_k, .threshold = threshold};
@@ -94,7 +94,7 @@ TEST("exact search equals a look at every leaf") {
 
 TEST("a beam as wide as the tree is exact") {
   const OnlinePlt model = trained(make_params(Policy::kRandom, 2, 4), 2, 150);
-  for (const Example& question : questions()) {
+  for (const StreamExample& question : questions()) {
     for (const std::size_t top_k : {0U, 1U, 5U}) {
       const PredictParams params{.top_k = top_k, .threshold = 0.001F, .beam = model.n_nodes()};
       CHECK(found_by(model, question.row(), params) == brute_force(model, question.row(), params));
@@ -104,7 +104,7 @@ TEST("a beam as wide as the tree is exact") {
 
 TEST("a narrow beam finds some labels, with their right probabilities and in order") {
   const OnlinePlt model = trained(make_params(Policy::kRandom, 2, 2), 3, 150);
-  for (const Example& question : questions()) {
+  for (const StreamExample& question : questions()) {
     const auto all = brute_force(model, question.row(), {});
     const auto found = found_by(model, question.row(), {.beam = 2});
     CHECK(!found.empty() && found.size() < all.size());
@@ -143,7 +143,7 @@ TEST("an empty model finds nothing") {
 
 TEST("a model of one label finds it in the root") {
   OnlinePlt model(make_params());
-  const Example example{.features = {1}, .values = {1}, .labels = {0}, .weight = 1};
+  const StreamExample example{.features = {1}, .values = {1}, .labels = {0}, .weight = 1};
   model.learn(example.row(), example.labels, 1);
   for (const std::size_t beam : {0U, 1U}) {
     const auto found = found_by(model, example.row(), {.top_k = 5, .beam = beam});

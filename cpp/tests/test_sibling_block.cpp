@@ -11,10 +11,10 @@
 #include "oplt/sibling_block.hpp"
 
 using namespace oplt;
-using oplt::test::Example;
 using oplt::test::make_params;
 using oplt::test::same_bits;
 using oplt::test::saved_bytes;
+using oplt::test::StreamExample;
 using Positions = std::vector<std::uint32_t>;
 
 namespace {
@@ -57,7 +57,7 @@ class Classifier {
 };
 
 struct Step {
-  Example example;
+  StreamExample example;
   Positions positives;
 };
 
@@ -180,8 +180,8 @@ TEST("the gate does make a difference to these examples") {
 }
 
 TEST("with the gate, a classifier that is sure of an example does not touch its features") {
-  const Example bias{.features = {kBiasFeature}, .values = {1}, .labels = {}, .weight = 1};
-  const Example with_news{.features = {5, kBiasFeature}, .values = {1, 1}, .labels = {}, .weight = 1};
+  const StreamExample bias{.features = {kBiasFeature}, .values = {1}, .labels = {}, .weight = 1};
+  const StreamExample with_news{.features = {5, kBiasFeature}, .values = {1, 1}, .labels = {}, .weight = 1};
   std::vector<Step> steps(100, Step{bias, {1}});
   steps.push_back({with_news, {1}});  // as before: both columns are sure
   steps.push_back({with_news, {0}});  // now column 0 is wrong, and column 1 too
@@ -301,8 +301,8 @@ TEST("saved bytes do not tell how a block has grown") {
 
 TEST("a touched cell that holds nothing is not saved") {
   constexpr Real kTiny = std::numeric_limits<Real>::denorm_min();  // half of it, the gradient's part, rounds to 0
-  const Example with_tiny{.features = {2, 5}, .values = {1, kTiny}, .labels = {}, .weight = 1};
-  const Example without{.features = {2}, .values = {1}, .labels = {}, .weight = 1};
+  const StreamExample with_tiny{.features = {2, 5}, .values = {1, kTiny}, .labels = {}, .weight = 1};
+  const StreamExample without{.features = {2}, .values = {1}, .labels = {}, .weight = 1};
   const SiblingBlock a = trained(false, 2, {{with_tiny, {0}}}, make_params());
   const SiblingBlock b = trained(false, 2, {{without, {0}}}, make_params());
   CHECK_EQ(a.cells(0).size(), 1U);

@@ -23,8 +23,9 @@ from oplt.validation import as_labels, as_rows, as_weights
 
 __all__ = ["OnlinePLT"]
 
-# Rows handed to the core at once: few enough that Ctrl-C is answered soon, many enough that the calls cost nothing.
-_CHUNK = 1024
+# Rows handed to the core at once: few enough that Ctrl-C is answered soon, many enough that the core, which goes
+# through them block by block, finds each block's work together.
+_CHUNK = 8192
 
 
 class OnlinePLT:
@@ -60,7 +61,7 @@ class OnlinePLT:
     seed
         Of the random policy.
     threads
-        Used by `predict_many`. The answers do not depend on it.
+        Used by `learn_many` and `predict_many`. Neither the model nor the answers depend on it.
 
     Notes
     -----
@@ -202,7 +203,7 @@ class OnlinePLT:
             end = min(begin + _CHUNK, len(rows))
             x, y = rows.chunk(begin, end), labels.chunk(begin, end)
             w = None if checked_weights is None else checked_weights[begin:end]
-            self._core.learn_many(x.indptr, x.names, x.values, y.indptr, y.names, w)
+            self._core.learn_many(x.indptr, x.names, x.values, y.indptr, y.names, w, self._threads)
 
     def predict_one(
         self, x: Row, k: int | None = None, *, threshold: float | None = None, beam: int | None = None

@@ -72,10 +72,31 @@ def test_any_batches_equal_one_by_one(settings: Settings, stream: Stream, data: 
     assert model.n_examples == len(stream)
 
 
-def test_a_batch_of_thousands_equals_one_by_one() -> None:
-    """Large batches are handed on in parts."""
-    stream = long_stream(seed=3, n_examples=2500)
-    assert learn_at_once(OnlinePLT(), stream).fingerprint() == fingerprint_of({}, stream)
+@pytest.mark.parametrize("settings", [{}, {"policy": "random"}, {"policy": "cpet"}, {"arity": 2, "gate": 0.0}], ids=str)
+def test_a_batch_of_thousands_equals_one_by_one(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large batches are handed on in parts, and their blocks are worked on by several threads."""
+    monkeypatch.setattr("oplt.model._CHUNK", 700)
+    stream = long_stream(seed=3, n_examples=1500)
+    expected = fingerprint_of(settings, stream)
+    for threads in (1, 2, 3, 8):
+        assert learn_at_once(OnlinePLT(**settings, threads=threads), stream).fingerprint() == expected
+
+
+@given(model_settings(), streams(), st.data())
+def test_learning_predicting_and_saving_may_alternate(settings: Settings, stream: Stream, data: st.DataObject) -> None:
+    """Whatever is asked between batches, no step that was put off is forgotten."""
+    model = OnlinePLT(**settings, threads=2)
+    begin = 0
+    while begin < len(stream):
+        end = data.draw(st.integers(begin + 1, len(stream)))
+        learn_at_once(model, stream[begin:end])
+        begin = end
+        action = data.draw(st.sampled_from(["nothing", "predict", "save"]))
+        if action == "predict":
+            assert model.predict_many([example.x for example in stream], k=2).n_examples == end
+        elif action == "save":
+            model = through_a_file(model, threads=2)
+    assert model.fingerprint() == fingerprint_of(settings, stream)
 
 
 @given(model_settings(), streams())

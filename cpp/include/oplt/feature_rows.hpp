@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -31,32 +32,56 @@ class FeatureRows {
     return slots_[slot_of(feature)].row;
   }
 
+  /// Starts to bring the feature's slot into the cache.
+  void prefetch(FeatureId feature) const {
+#if defined(__GNUC__)
+    if (!slots_.empty()) {
+      __builtin_prefetch(slots_.data() + home_of(feature));
+    }
+#endif
+  }
+
+  /// Makes room for n features. Needed before copying from another map in the order of its slots: that is the order of
+  /// the hash, and a smaller map would pile all of them up at its beginning.
+  void reserve(std::size_t n) {
+    std::size_t n_slots = std::max<std::size_t>(4, slots_.size());
+    while (n * 4 > n_slots * 3) {
+      n_slots *= 2;
+    }
+    if (n_slots > slots_.size()) {
+      rehash(n_slots);
+    }
+  }
+
   /// Inserts the feature or gives it another row.
   void set(FeatureId feature, std::uint32_t row) {
-    if ((size_ + 1) * 4 > slots_.size() * 3) {
-      grow();
-    }
+    reserve(size_ + 1);
     Slot& slot = slots_[slot_of(feature)];
     size_ += slot.row == kNone ? 1 : 0;
     slot = {feature, row};
   }
 
-  /// All slots, in no meaningful order, empty ones included.
+  /// All slots, in no meaningful order, empty ones included. Rows may be given other places, features may not.
   const std::vector<Slot>& slots() const { return slots_; }
+  std::vector<Slot>& slots() { return slots_; }
 
  private:
+  std::size_t home_of(FeatureId feature) const {
+    return (feature * std::size_t{0x9E3779B97F4A7C15ULL}) >> shift_;  // Fibonacci hashing
+  }
+
   // The slot that holds the feature, or the empty one where it would go.
   std::size_t slot_of(FeatureId feature) const {
     const std::size_t mask = slots_.size() - 1;
-    std::size_t i = (feature * std::size_t{0x9E3779B97F4A7C15ULL}) >> shift_;  // Fibonacci hashing
+    std::size_t i = home_of(feature);
     while (slots_[i].row != kNone && slots_[i].feature != feature) {
       i = (i + 1) & mask;
     }
     return i;
   }
 
-  void grow() {
-    std::vector<Slot> old(slots_.empty() ? 4 : slots_.size() * 2);
+  void rehash(std::size_t n_slots) {
+    std::vector<Slot> old(n_slots);
     old.swap(slots_);
     shift_ = 64 - std::countr_zero(slots_.size());
     for (const Slot& slot : old) {

@@ -52,7 +52,7 @@ class Model {
   Model(const TrainParams& params, std::span<const std::byte> saved);
 
   /// Learns the rows in order. `weights` is empty or has one weight a row, above 0 and at most 1e6.
-  void learn_many(const NamedRows& x, const NamedLabels& y, std::span<const Real> weights);
+  void learn_many(const NamedRows& x, const NamedLabels& y, std::span<const Real> weights, std::size_t threads);
 
   Predictions predict_many(const NamedRows& x, const PredictParams& params) const;
 

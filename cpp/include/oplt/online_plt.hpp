@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "oplt/archive.hpp"
+#include "oplt/deferred_blocks.hpp"
 #include "oplt/label_tree.hpp"
 #include "oplt/params.hpp"
 #include "oplt/random.hpp"
@@ -17,6 +20,13 @@
 #include "oplt/types.hpp"
 
 namespace oplt {
+
+/// One example to learn. `labels` are distinct; none at all is an example without a label.
+struct Example {
+  RowView x;
+  std::span<const LabelId> labels;
+  Real weight;
+};
 
 /// Working memory of one predicting thread.
 struct NodeScratch {
@@ -37,7 +47,11 @@ class OnlinePlt {
   /// A tree is given: learns as IPLT does, and extends the tree when labels come that it lacks.
   OnlinePlt(const TrainParams& params, LabelTree tree);
 
-  /// One step of OPLT.Train, Algorithm 3. `labels` are distinct; none at all is an example without a label.
+  /// OPLT.Train, Algorithm 3, on n examples: example(0), example(1), …, each asked for when its turn has come. Their
+  /// rows must live until learn() returns. The result does not depend on `threads` nor on how a stream is cut.
+  void learn(std::size_t n, const std::function<Example(std::size_t)>& example, std::size_t threads);
+
+  /// Learns one example.
   void learn(RowView x, std::span<const LabelId> labels, Real weight);
 
   /// P(some label is relevant | x).
@@ -66,23 +80,22 @@ class OnlinePlt {
  private:
   void extend_tree(RowView x, std::span<const LabelId> labels);
   void extend(LabelId label, Extension extension);
-  void update_classifiers(RowView x, std::span<const LabelId> labels, Real weight);
-  void learn_in(SiblingBlock& block, RowView x, std::span<const std::uint32_t> positives, Real weight);
-  BlockId new_block(SiblingBlock block);
+  void update_classifiers(const Example& example);
+  void defer(BlockId block, const Example& example, std::span<const std::uint32_t> positives);
 
   TrainParams params_;
   LabelTree tree_;
   TreePolicy policy_;
   Random random_;
-  SiblingBlock root_block_{false, 1};  // the root's own classifier, which every example reaches
-  std::vector<SiblingBlock> blocks_;
+  DeferredBlocks blocks_;
+  BlockId root_block_;             // the root's own classifier, which every example reaches
   std::vector<BlockId> block_of_;  // by node: its children's classifiers and its auxiliary one; kNone if it has neither
   std::uint64_t n_examples_ = 0;
   std::uint64_t n_updates_ = 0;
 
   NodeScratch scratch_;                               // of learn()
   std::vector<std::pair<NodeId, std::uint32_t>> on_;  // positive nodes of the example as (parent, position)
-  std::vector<std::uint32_t> positives_;              // positions of the positive children of one node
+  std::deque<std::vector<std::uint32_t>> positives_;  // of the batch: positions of the positive children, by example
 };
 
 }  // namespace oplt

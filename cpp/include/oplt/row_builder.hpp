@@ -14,8 +14,10 @@ namespace oplt {
 /// Turns one example's features into the row that the classifiers see: sorted by id, scaled to norm 1, with the bias.
 class RowBuilder {
  public:
+  /// Keeps the rows built from now on in place, up to so many features altogether, and forgets the former ones.
+  void start(std::size_t n_features, std::size_t n_rows);
+
   /// Distinct ids in any order. Unknown features (id kNone) count in the norm, then drop out: no classifier has them.
-  /// The view is valid until the next call.
   RowView build(std::span<const FeatureId> ids, std::span<const Real> values, const TrainParams& params);
 
  private:

@@ -10,6 +10,7 @@
 #include "oplt/archive.hpp"
 #include "oplt/arena.hpp"
 #include "oplt/feature_rows.hpp"
+#include "oplt/kernels.hpp"
 #include "oplt/params.hpp"
 #include "oplt/types.hpp"
 
@@ -17,10 +18,12 @@ namespace oplt {
 
 /// Working memory of one thread, so that the kernels allocate nothing.
 struct BlockScratch {
-  std::vector<Real> scores;
-  std::vector<Real> gradients;
-  std::vector<std::uint64_t> active;
-  std::vector<std::uint32_t> rows;
+  std::vector<Real> scores;     // by column, up to a whole number of mask words
+  std::vector<Real> gradients;  // likewise
+  std::vector<MaskWord> active;
+  std::vector<std::uint32_t> rows;      // of each feature: where its row lies, or kNone
+  std::vector<MaskWord*> row_pointers;  // the same as pointers
+  const Kernels* kernels = &oplt::kernels();
 };
 
 /// One feature's part in one classifier.
@@ -74,9 +77,9 @@ class SiblingBlock {
   static SiblingBlock load(Reader& in);
 
  private:
-  using Word = Arena::Word;
-  struct Row {  // a row of the arena, taken apart
-    Word* mask;
+  /// A row of the arena, taken apart.
+  struct Row {
+    MaskWord* mask;
     Real* weights;
     Real* accumulators;
     std::uint32_t count;
@@ -84,14 +87,18 @@ class SiblingBlock {
 
   std::size_t row_words(std::uint32_t count) const;
   Row row_at(std::uint32_t offset) const;
-  std::uint32_t add_row(FeatureId feature, std::span<const Word> mask);
-  std::uint32_t widen_row(FeatureId feature, std::uint32_t offset, std::span<const Word> wanted);
+  Row add_row(FeatureId feature, std::span<const MaskWord> mask);
+  std::uint32_t grow_row(std::uint32_t offset, std::uint32_t before, std::uint32_t after);
+  std::uint32_t append_cell(std::uint32_t offset, Column column, Real weight, Real accumulator);
+  template <class Visit>
+  void for_each_row(Visit visit) const;
   std::vector<FeatureRows::Slot> sorted_rows() const;
+  void widen_masks();
 
   void score(RowView x, BlockScratch& scratch) const;
   bool compute_gradients(Real weight, std::span<const std::uint32_t> positives, const TrainParams& params,
                          BlockScratch& scratch) const;
-  void step_row(const Row& row, Real value, const TrainParams& params, const BlockScratch& scratch);
+  std::uint32_t make_room(FeatureId feature, std::uint32_t offset, std::span<const MaskWord> active);
 
   bool auxiliary_ = false;
   Column n_columns_ = 0;

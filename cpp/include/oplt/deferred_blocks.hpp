@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "oplt/params.hpp"
+#include "oplt/sibling_block.hpp"
+#include "oplt/types.hpp"
+
+namespace oplt {
+
+/// All sibling blocks of a model, and the steps that they have yet to take.
+///
+/// The classifiers of different blocks never read each other. So a step need not be taken at once: it waits in the
+/// queue of its block, and the queue is worked off, in order, when somebody needs the block or the batch ends. The
+/// result is the same to the bit, but a block is worked on while it is in the cache, and different blocks can be
+/// worked on by different threads: whoever has claimed a block is alone with it, and needs no lock.
+///
+/// One thread, the owner, calls the members; helpers live from begin_batch() to end_batch().
+class DeferredBlocks {
+ public:
+  explicit DeferredBlocks(const TrainParams& params);
+  ~DeferredBlocks();
+  DeferredBlocks(DeferredBlocks&&) noexcept;
+  DeferredBlocks& operator=(DeferredBlocks&&) noexcept;
+
+  BlockId add(SiblingBlock block);
+
+  /// The block as it is; outside of a batch no steps wait.
+  const SiblingBlock& operator[](BlockId id) const { return entries_[id].block; }
+
+  /// The block with all its steps taken.
+  SiblingBlock& ready(BlockId id);
+
+  /// Starts `threads` - 1 helpers.
+  void begin_batch(std::size_t threads);
+
+  /// A step for the block to take. The row and the positives must live until the end of the batch.
+  void defer(BlockId id, RowView x, std::span<const std::uint32_t> positives, Real weight);
+
+  /// Takes all steps that wait; rethrows what a helper threw.
+  void end_batch();
+
+  std::size_t memory_bytes() const;
+
+ private:
+  struct Step {
+    RowView x;
+    std::span<const std::uint32_t> positives;
+    Real weight;
+    Step* next;
+  };
+
+  struct Entry {
+    SiblingBlock block;
+    std::atomic<bool> claimed{false};  // whoever sets it may use all the rest
+    Step* first = nullptr;             // the queue
+    Step* last = nullptr;
+
+    explicit Entry(SiblingBlock b) : block(std::move(b)) {}
+  };
+
+  class Claim;
+  class Helpers;
+
+  void take_steps(Entry& entry, BlockScratch& scratch) const;
+
+  TrainParams params_;
+  std::deque<Entry> entries_;    // entries never move: helpers hold on to them
+  std::deque<Step> steps_;       // of the batch
+  std::vector<Entry*> touched_;  // entries that have got steps in the batch, some more than once
+  std::unique_ptr<Helpers> helpers_;
+  BlockScratch scratch_;
+};
+
+}  // namespace oplt

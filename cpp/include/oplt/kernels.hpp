@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+//
+// The inner loops of a sibling block, in two versions that give the same bits: one for any machine, and one for
+// AVX-512, whose expand and compress instructions suit rows that are packed under a mask.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "oplt/packed_row.hpp"
+#include "oplt/types.hpp"
+
+namespace oplt {
+
+/// The columns that take a step, and how.
+struct StepParams {
+  const MaskWord* active;  // mask_words of them
+  const Real* gradients;   // by column
+  Real learning_rate;
+  Real adagrad_eps;
+};
+
+struct Kernels {
+  /// scores[column] = sum of weight · value over the rows, in their order; null stands for a row that is not there.
+  /// Writes mask_words · 64 scores.
+  void (*score)(const MaskWord* const* rows, const Real* values, std::size_t n_rows, std::uint32_t mask_words,
+                Real* scores);
+
+  /// Gives each row the active cells that it lacks and lets all active cells take a step of AdaGrad:
+  /// G += g², w -= learning_rate · g / sqrt(eps + G), with g = gradient · value. The rows' accumulators already lie
+  /// where the mask after the step wants them.
+  void (*step)(MaskWord* const* rows, const Real* values, std::size_t n_rows, std::uint32_t mask_words,
+               const StepParams& params);
+
+  /// out[i] = sigmoid(in[i]).
+  void (*sigmoids)(const Real* in, Real* out, std::size_t n);
+};
+
+/// The fastest version that this machine can run.
+const Kernels& kernels();
+
+/// The version for any machine; the tests compare the two.
+const Kernels& portable_kernels();
+
+}  // namespace oplt

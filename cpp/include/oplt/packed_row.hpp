@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+//
+// How a row of a sibling block lies in memory, in words of 8 bytes:
+//
+//   mask words (64 columns each) | weights of the cells | their accumulators
+//
+// Cells are those columns whose bit is set, ascending. Weights and accumulators have room for capacity_for(count)
+// cells each, so that the layout follows from the mask alone.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "oplt/types.hpp"
+
+namespace oplt {
+
+using MaskWord = std::uint64_t;
+inline constexpr std::uint32_t kWordColumns = 64;
+
+inline std::uint32_t count_bits(MaskWord word) { return static_cast<std::uint32_t>(std::popcount(word)); }
+
+/// Cells that are reserved for `count` of them: exact up to 8, then in steps of an eighth to a quarter.
+inline std::uint32_t capacity_for(std::uint32_t count) {
+  if (count <= 8) {
+    return count;
+  }
+  const std::uint32_t shift = static_cast<std::uint32_t>(std::bit_width(count - 1)) - 3;
+  return ((count + (1U << shift) - 1) >> shift) << shift;
+}
+
+inline Real* weights_of(MaskWord* row, std::uint32_t mask_words) { return reinterpret_cast<Real*>(row + mask_words); }
+inline const Real* weights_of(const MaskWord* row, std::uint32_t mask_words) {
+  return reinterpret_cast<const Real*>(row + mask_words);
+}
+
+/// Starts to bring what lies there into the cache.
+inline void prefetch(const void* address) {
+#if defined(__GNUC__)
+  __builtin_prefetch(address);
+#else
+  static_cast<void>(address);
+#endif
+}
+
+}  // namespace oplt

@@ -1,0 +1,278 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "oplt/kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "oplt/math.hpp"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define OPLT_AVX512_KERNELS 1
+#include <immintrin.h>
+#else
+#define OPLT_AVX512_KERNELS 0
+#endif
+
+namespace oplt {
+
+namespace {
+
+// Rows whose accumulators are fetched ahead of their step.
+constexpr std::size_t kAhead = 4;
+
+/// The cells of one mask word of a row, before and after a step.
+struct WordStep {
+  MaskWord before;
+  MaskWord after;
+  MaskWord active;
+  Real* weights_before;
+  Real* weights_after;
+  Real* accumulators_before;
+  Real* accumulators_after;
+  const Real* gradients;
+};
+
+std::uint32_t count_after(const MaskWord* row, std::uint32_t mask_words, const MaskWord* active) {
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 0; i < mask_words; ++i) {
+    count += count_bits(row[i] | active[i]);
+  }
+  return count;
+}
+
+/// Calls step_word for each word in which something changes, from the last to the first: cells move to the right only.
+template <class StepWord>
+inline void step_row(MaskWord* row, std::uint32_t mask_words, const StepParams& params, StepWord step_word) {
+  std::uint32_t before = 0;
+  for (std::uint32_t i = 0; i < mask_words; ++i) {
+    before += count_bits(row[i]);
+  }
+  std::uint32_t after = count_after(row, mask_words, params.active);
+  Real* weights = weights_of(row, mask_words);
+  Real* accumulators = weights + capacity_for(after);
+  for (std::uint32_t i = mask_words; i-- > 0;) {
+    const MaskWord mask = row[i] | params.active[i];
+    before -= count_bits(row[i]);
+    after -= count_bits(mask);
+    if (params.active[i] != 0 || before != after) {
+      step_word(WordStep{row[i], mask, params.active[i], weights + before, weights + after, accumulators + before,
+                         accumulators + after, params.gradients + i * kWordColumns});
+      row[i] = mask;
+    }
+  }
+}
+
+inline void prefetch_accumulators(const MaskWord* row, std::uint32_t mask_words, const MaskWord* active) {
+  prefetch(weights_of(row, mask_words) + capacity_for(count_after(row, mask_words, active)));
+}
+
+namespace portable {
+
+void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, std::uint32_t mask_words,
+           Real* scores) {
+  std::fill_n(scores, std::size_t{mask_words} * kWordColumns, Real{0});
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    if (rows[i] == nullptr) {
+      continue;
+    }
+    const Real* weight = weights_of(rows[i], mask_words);
+    for (std::uint32_t word = 0; word < mask_words; ++word) {
+      for (MaskWord mask = rows[i][word]; mask != 0; mask &= mask - 1) {
+        scores[word * kWordColumns + static_cast<std::uint32_t>(std::countr_zero(mask))] += *weight++ * values[i];
+      }
+    }
+  }
+}
+
+void step_word(const WordStep& cells, Real value, const StepParams& params) {
+  // From the last cell to the first, so that cells that move do not overwrite each other.
+  std::uint32_t from = count_bits(cells.before);
+  std::uint32_t to = count_bits(cells.after);
+  for (MaskWord rest = cells.after; rest != 0;) {
+    const int column = 63 - std::countl_zero(rest);
+    const MaskWord bit = MaskWord{1} << column;
+    rest ^= bit;
+    --to;
+    Real weight = 0;
+    Real accumulator = 0;
+    if ((cells.before & bit) != 0) {
+      --from;
+      weight = cells.weights_before[from];
+      accumulator = cells.accumulators_before[from];
+    }
+    if ((cells.active & bit) != 0) {
+      const Real g = cells.gradients[column] * value;
+      accumulator += g * g;
+      weight -= params.learning_rate * g / std::sqrt(params.adagrad_eps + accumulator);
+    }
+    cells.weights_after[to] = weight;
+    cells.accumulators_after[to] = accumulator;
+  }
+}
+
+void step(MaskWord* const* rows, const Real* values, std::size_t n_rows, std::uint32_t mask_words,
+          const StepParams& params) {
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    step_row(rows[i], mask_words, params, [&](const WordStep& cells) { step_word(cells, values[i], params); });
+  }
+}
+
+void sigmoids(const Real* in, Real* out, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    out[i] = sigmoid(in[i]);
+  }
+}
+
+}  // namespace portable
+
+#if OPLT_AVX512_KERNELS
+
+namespace avx512 {
+
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,bmi,bmi2,popcnt,lzcnt")
+
+constexpr std::uint32_t kLanes = 16;
+constexpr std::uint32_t kGroups = kWordColumns / kLanes;
+
+inline __mmask16 lanes_of(MaskWord mask, std::uint32_t group) {
+  return static_cast<__mmask16>(mask >> (kLanes * group));
+}
+
+/// The scores stay in registers over all rows. Adding w·x = 0 for absent cells changes no bit of a sum.
+void score_one_word(const MaskWord* const* rows, const Real* values, std::size_t n_rows, Real* scores) {
+  __m512 sums[kGroups] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps()};
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    if (rows[i] == nullptr) {
+      continue;
+    }
+    const MaskWord mask = *rows[i];
+    const Real* weights = weights_of(rows[i], 1);
+    const __m512 x = _mm512_set1_ps(values[i]);
+#pragma GCC unroll 4
+    for (std::uint32_t group = 0; group < kGroups; ++group) {
+      const __mmask16 lanes = lanes_of(mask, group);
+      sums[group] = _mm512_add_ps(sums[group], _mm512_mul_ps(_mm512_maskz_expandloadu_ps(lanes, weights), x));
+      weights += count_bits(lanes);
+      if (group + 1 < kGroups && (mask >> (kLanes * (group + 1))) == 0) {
+        break;
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (std::uint32_t group = 0; group < kGroups; ++group) {
+    _mm512_storeu_ps(scores + kLanes * group, sums[group]);
+  }
+}
+
+void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, std::uint32_t mask_words,
+           Real* scores) {
+  if (mask_words == 1) {
+    score_one_word(rows, values, n_rows, scores);
+    return;
+  }
+  std::fill_n(scores, std::size_t{mask_words} * kWordColumns, Real{0});
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    if (rows[i] == nullptr) {
+      continue;
+    }
+    const Real* weights = weights_of(rows[i], mask_words);
+    const __m512 x = _mm512_set1_ps(values[i]);
+    for (std::uint32_t word = 0; word < mask_words; ++word) {
+      Real* out = scores + word * kWordColumns;
+      for (MaskWord mask = rows[i][word]; mask != 0; mask >>= kLanes, out += kLanes) {
+        const __mmask16 lanes = lanes_of(mask, 0);
+        const __m512 wx = _mm512_mul_ps(_mm512_maskz_expandloadu_ps(lanes, weights), x);
+        _mm512_storeu_ps(out, _mm512_add_ps(_mm512_loadu_ps(out), wx));
+        weights += count_bits(lanes);
+      }
+    }
+  }
+}
+
+inline void store_packed(Real* out, __mmask16 lanes, __m512 values) {
+  const auto first = static_cast<__mmask16>(_bzhi_u32(0xFFFF, count_bits(lanes)));
+  _mm512_mask_storeu_ps(out, first, _mm512_maskz_compress_ps(lanes, values));
+}
+
+/// All loads come before all stores, because cells may move.
+inline void step_word(const WordStep& cells, __m512 value, __m512 rate, __m512 eps) {
+  __m512 weights[kGroups];
+  __m512 accumulators[kGroups];
+  const std::uint32_t n_groups = (kWordColumns - static_cast<std::uint32_t>(std::countl_zero(cells.after)) + 15) / 16;
+  std::uint32_t from = 0;
+  for (std::uint32_t group = 0; group < n_groups; ++group) {
+    const __mmask16 present = lanes_of(cells.before, group);
+    const __mmask16 stepping = lanes_of(cells.active, group);
+    __m512 w = _mm512_maskz_expandloadu_ps(present, cells.weights_before + from);
+    __m512 a = _mm512_maskz_expandloadu_ps(present, cells.accumulators_before + from);
+    from += count_bits(present);
+    if (stepping != 0) {
+      const __m512 g = _mm512_mul_ps(_mm512_loadu_ps(cells.gradients + kLanes * group), value);
+      const __m512 sum = _mm512_add_ps(a, _mm512_mul_ps(g, g));
+      const __m512 root = _mm512_maskz_sqrt_ps(0xFFFF, _mm512_add_ps(eps, sum));
+      w = _mm512_mask_sub_ps(w, stepping, w, _mm512_div_ps(_mm512_mul_ps(rate, g), root));
+      a = _mm512_mask_mov_ps(a, stepping, sum);
+    }
+    weights[group] = w;
+    accumulators[group] = a;
+  }
+  std::uint32_t to = 0;
+  for (std::uint32_t group = 0; group < n_groups; ++group) {
+    const __mmask16 lanes = lanes_of(cells.after, group);
+    store_packed(cells.weights_after + to, lanes, weights[group]);
+    store_packed(cells.accumulators_after + to, lanes, accumulators[group]);
+    to += count_bits(lanes);
+  }
+}
+
+void step(MaskWord* const* rows, const Real* values, std::size_t n_rows, std::uint32_t mask_words,
+          const StepParams& params) {
+  const __m512 rate = _mm512_set1_ps(params.learning_rate);
+  const __m512 eps = _mm512_set1_ps(params.adagrad_eps);
+  for (std::size_t i = 0; i < std::min(kAhead, n_rows); ++i) {
+    prefetch_accumulators(rows[i], mask_words, params.active);
+  }
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    if (i + kAhead < n_rows) {
+      prefetch_accumulators(rows[i + kAhead], mask_words, params.active);
+    }
+    const __m512 value = _mm512_set1_ps(values[i]);
+    step_row(rows[i], mask_words, params, [&](const WordStep& cells) { step_word(cells, value, rate, eps); });
+  }
+}
+
+void sigmoids(const Real* in, Real* out, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    out[i] = sigmoid(in[i]);
+  }
+}
+
+#pragma GCC pop_options
+
+}  // namespace avx512
+
+#endif
+
+}  // namespace
+
+const Kernels& portable_kernels() {
+  static constexpr Kernels kPortable{portable::score, portable::step, portable::sigmoids};
+  return kPortable;
+}
+
+const Kernels& kernels() {
+#if OPLT_AVX512_KERNELS
+  static constexpr Kernels kAvx512{avx512::score, avx512::step, avx512::sigmoids};
+  static const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+                                 __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+                                 __builtin_cpu_supports("bmi2") != 0;
+  if (has_avx512) {
+    return kAvx512;
+  }
+#endif
+  return portable_kernels();
+}
+
+}  // namespace oplt

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include <bit>
+#include <cstring>
+#include <vector>
+
+#include "check.hpp"
+#include "oplt/kernels.hpp"
+#include "oplt/random.hpp"
+
+using namespace oplt;
+
+namespace {
+
+Real random_real(Random& random) { return static_cast<Real>(random.below(2001)) / 500.0F - 2.0F; }
+
+MaskWord random_mask(Random& random, std::uint32_t n_columns) {
+  MaskWord mask = random.next();
+  for (std::uint32_t sparser = random.below(4); sparser > 0; --sparser) {
+    mask &= random.next();
+  }
+  return n_columns >= kWordColumns ? mask : mask & ((MaskWord{1} << n_columns) - 1);
+}
+
+/// Rows with random cells, laid out so that all `active` columns can be added.
+struct Rows {
+  std::uint32_t mask_words;
+  std::vector<std::vector<MaskWord>> rows;
+  std::vector<Real> values;
+  std::vector<MaskWord> active;
+  std::vector<Real> gradients;
+
+  Rows(Random& random, std::uint32_t n_columns) : mask_words((n_columns + kWordColumns - 1) / kWordColumns) {
+    const auto columns_in = [&](std::uint32_t word) { return n_columns - word * kWordColumns; };
+    for (std::uint32_t word = 0; word < mask_words; ++word) {
+      active.push_back(random_mask(random, columns_in(word)));
+    }
+    for (std::uint32_t i = 0; i < mask_words * kWordColumns; ++i) {
+      gradients.push_back(random_real(random));
+    }
+    for (int i = 0; i < 20; ++i) {
+      std::vector<MaskWord> masks;
+      std::uint32_t before = 0;
+      std::uint32_t after = 0;
+      for (std::uint32_t word = 0; word < mask_words; ++word) {
+        masks.push_back(random_mask(random, columns_in(word)));
+        before += count_bits(masks[word]);
+        after += count_bits(masks[word] | active[word]);
+      }
+      masks.resize(mask_words + capacity_for(after) + 8);  // 8 words behind it that must stay as they are
+      for (std::uint32_t cell = 0; cell < before; ++cell) {
+        weights_of(masks.data(), mask_words)[cell] = random_real(random);
+        (weights_of(masks.data(), mask_words) + capacity_for(after))[cell] = std::abs(random_real(random));
+      }
+      rows.push_back(masks);
+      values.push_back(random_real(random));
+    }
+  }
+
+  std::vector<MaskWord*> pointers() {
+    std::vector<MaskWord*> result;
+    for (auto& row : rows) {
+      result.push_back(row.data());
+    }
+    return result;
+  }
+};
+
+}  // namespace
+
+TEST("the fastest kernels give the same bits as the portable ones") {
+  Random random(1);
+  for (const std::uint32_t n_columns : {1U, 2U, 3U, 15U, 16U, 17U, 33U, 63U, 64U, 65U, 101U, 130U, 200U}) {
+    for (int round = 0; round < 20; ++round) {
+      Rows one(random, n_columns);
+      Rows other = one;
+      auto one_rows = one.pointers();
+      auto other_rows = other.pointers();
+      one_rows[3] = other_rows[3] = nullptr;
+      std::vector<Real> one_scores(one.gradients.size(), -1);
+      std::vector<Real> other_scores(one.gradients.size(), -2);
+      portable_kernels().score(one_rows.data(), one.values.data(), one_rows.size(), one.mask_words, one_scores.data());
+      kernels().score(other_rows.data(), one.values.data(), one_rows.size(), one.mask_words, other_scores.data());
+      CHECK(std::memcmp(one_scores.data(), other_scores.data(), one_scores.size() * sizeof(Real)) == 0);
+
+      one_rows = one.pointers();
+      other_rows = other.pointers();
+      const StepParams step{one.active.data(), one.gradients.data(), 0.5F, 0.01F};
+      portable_kernels().step(one_rows.data(), one.values.data(), one_rows.size(), one.mask_words, step);
+      kernels().step(other_rows.data(), one.values.data(), one_rows.size(), one.mask_words, step);
+      CHECK(one.rows == other.rows);
+
+      portable_kernels().sigmoids(one_scores.data(), one_scores.data(), one_scores.size());
+      kernels().sigmoids(other_scores.data(), other_scores.data(), other_scores.size());
+      CHECK(std::memcmp(one_scores.data(), other_scores.data(), one_scores.size() * sizeof(Real)) == 0);
+    }
+  }
+}
+
+TEST("a row has room for its cells, and not for many more") {
+  for (std::uint32_t count = 1; count < 5000; ++count) {
+    const std::uint32_t capacity = capacity_for(count);
+    CHECK(capacity >= count);
+    CHECK(capacity <= count + count / 2);
+    CHECK(capacity <= capacity_for(count + 1));
+  }
+}
