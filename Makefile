@@ -38,7 +38,7 @@ test: build test-cpp  ## Build, then run the Python tests, the C++ tests, the do
 	$(BIN)/python -m pytest
 
 .PHONY: test-cpp
-test-cpp: $(VENV)/tools
+test-cpp:
 	cmake -S . -B build/tests -DOPLT_BUILD_TESTS=ON > /dev/null
 	cmake --build build/tests -j $(JOBS) > /dev/null
 	ctest --test-dir build/tests --output-on-failure

@@ -43,7 +43,7 @@ def learn_progressively(model: OnlinePLT, stream: Stream, n_examples: int) -> No
     """Predict, then learn, each document; print a line ten times."""
     recent: deque[bool] = deque(maxlen=2000)
     n_hits = 0
-    n_lines = max(1, n_examples // 10)
+    every = max(1, n_examples // 10)
     started = time.perf_counter()
     for t, (x, labels) in enumerate(stream, start=1):
         predicted = model.predict_one(x, k=1)
@@ -53,7 +53,7 @@ def learn_progressively(model: OnlinePLT, stream: Stream, n_examples: int) -> No
         n_hits += hit
         if sys.stderr.isatty() and t % 500 == 0:
             print(f"\r  {t:,} of {n_examples:,} documents", end="\r", file=sys.stderr)
-        if t % n_lines == 0:
+        if t % every == 0:
             speed = t / (time.perf_counter() - started)
             print(
                 f"{t:9,} {model.n_labels:8,} {model.n_features:9,} {model.depth:6} "

@@ -38,6 +38,14 @@ auto without_gil(Work work) {
   return work();
 }
 
+/// Ends a long call when the user presses Ctrl-C.
+void raise_if_interrupted() {
+  const nb::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() != 0) {
+    throw nb::python_error();
+  }
+}
+
 void learn_many(Model& model, const Indptr& x_indptr, nb::handle x_names, const Values& x_values,
                 const Indptr& y_indptr, nb::handle y_names, const std::optional<Values>& weights, std::size_t threads) {
   const PythonNames features(x_names);
@@ -50,8 +58,9 @@ void learn_many(Model& model, const Indptr& x_indptr, nb::handle x_names, const 
 std::tuple<NumpyArray<std::int64_t>, NumpyArray<LabelId>, NumpyArray<Real>, std::uint64_t> predict_many(
     const Model& model, const Indptr& indptr, nb::handle names, const Values& values, const PredictParams& params) {
   const PythonNames features(names);
-  Predictions found =
-      without_gil([&] { return model.predict_many({{view(indptr)}, features.list(), view(values)}, params); });
+  Predictions found = without_gil([&] {
+    return model.predict_many({{view(indptr)}, features.list(), view(values)}, params, raise_if_interrupted);
+  });
   return {to_numpy(std::move(found.indptr)), to_numpy(std::move(found.labels)),
           to_numpy(std::move(found.probabilities)), found.n_examples};
 }
@@ -90,13 +99,13 @@ std::pair<NumpyArray<NodeId>, NumpyArray<LabelId>> tree(const Model& model) {
   return {to_numpy(std::move(parents)), to_numpy(std::move(labels))};
 }
 
-/// Names of labels or features. They are copied first: the vocabulary's own text may move when somebody learns.
-NameObjects names_of(const Model& model, const Ids& ids, bool of_labels) {
+/// Names of labels. They are copied first: the vocabulary's own text may move when somebody learns.
+NameObjects label_names(const Model& model, const Ids& ids) {
   std::string text;
   std::vector<std::pair<std::size_t, std::int64_t>> ends;  // where each text ends in `text`; the integer
-  inspect(model, [&](const OnlinePlt&, const Vocabulary& features, const Vocabulary& labels) {
+  inspect(model, [&](const OnlinePlt&, const Vocabulary&, const Vocabulary& labels) {
     for (const std::uint32_t id : view(ids)) {
-      const Name name = (of_labels ? labels : features).name(id);
+      const Name name = labels.name(id);
       text += name.text;
       ends.emplace_back(text.size(), name.number);
     }
@@ -148,7 +157,6 @@ std::optional<std::pair<std::size_t, std::string>> first_bad_name(const NameObje
 
 void bind_model(nb::module_& m) {
   m.attr("NONE") = kNone;
-  m.attr("BIAS_FEATURE") = kBiasFeature;
   m.def("first_bad_name", &first_bad_name, "names"_a,
         "The first element that cannot be a name, as (position, what it is), or None.");
 
@@ -172,10 +180,7 @@ void bind_model(nb::module_& m) {
       .def("predict_many", &predict_many, "indptr"_a, "names"_a, "values"_a, "params"_a)
       .def("tree", &tree, "Parents and label ids of the nodes; NONE for none.")
       .def("classifier", &classifier, "node"_a, nb::kw_only(), "auxiliary"_a = false)
-      .def(
-          "label_names", [](const Model& model, const Ids& ids) { return names_of(model, ids, true); }, "ids"_a)
-      .def(
-          "feature_names", [](const Model& model, const Ids& ids) { return names_of(model, ids, false); }, "ids"_a)
+      .def("label_names", &label_names, "ids"_a)
       .def_prop_ro("n_examples", [](const Model& model) { return ask(model, &OnlinePlt::n_examples); })
       .def_prop_ro("n_updates", [](const Model& model) { return ask(model, &OnlinePlt::n_updates); })
       .def_prop_ro("n_nodes", [](const Model& model) { return ask(model, &OnlinePlt::n_nodes); })

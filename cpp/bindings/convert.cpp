@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "convert.hpp"
 
+#include <limits>
 #include <string>
 
 #include "oplt/error.hpp"
@@ -16,8 +17,8 @@ Name to_name(nb::handle object) {
       PyErr_Clear();
       throw InvalidInput("a string that is not valid Unicode (a lone surrogate)");
     }
-    if (size == 0) {
-      throw InvalidInput("an empty string");
+    if (size == 0 || size > std::numeric_limits<std::int32_t>::max()) {
+      throw InvalidInput(size == 0 ? "an empty string" : "a string of more than 2 GiB");
     }
     return {.text = {text, static_cast<std::size_t>(size)}, .number = 0};
   }
@@ -45,7 +46,8 @@ PythonNames::PythonNames(nb::handle names) {
       names_.push_back(to_name(name));
     }
   } else {
-    numbers_ = view(nb::cast<Array<std::int32_t>>(names));  // a view: the array itself belongs to `names`
+    // No conversion: the view must be of the array that `names` keeps alive.
+    numbers_ = view(nb::cast<Array<std::int32_t>>(names, false));
   }
 }
 

@@ -82,6 +82,14 @@ void LabelTree::count_leaves() {
   }
 }
 
+std::size_t LabelTree::memory_bytes() const {
+  std::size_t bytes = nodes_.capacity() * sizeof(Node) + leaf_of_.capacity() * sizeof(NodeId);
+  for (const Node& node : nodes_) {
+    bytes += node.children.capacity() * sizeof(NodeId);
+  }
+  return bytes;
+}
+
 std::uint32_t LabelTree::depth() const {
   std::uint32_t deepest = 0;
   std::vector<std::pair<NodeId, std::uint32_t>> stack{{kRoot, 0}};

@@ -14,6 +14,8 @@ namespace oplt {
 
 namespace {
 
+constexpr std::size_t kPollEvery = 256;  // rows
+
 /// Working memory of one predicting thread.
 struct PredictScratch {
   std::vector<FeatureId> ids;
@@ -76,13 +78,19 @@ void Model::learn_many(const NamedRows& x, const NamedLabels& y, std::span<const
   plt_.learn(n_rows, example, threads);
 }
 
-Predictions Model::predict_many(const NamedRows& x, const PredictParams& params) const {
+Predictions Model::predict_many(const NamedRows& x, const PredictParams& params,
+                                const std::function<void()>& poll) const {
   params.validate();
   const auto lock = turn<ReaderLock>();
   const std::size_t n_rows = x.bounds.n_rows();
   std::vector<std::vector<ScoredLabel>> found(n_rows);
-  std::vector<PredictScratch> scratches(params.threads);
+  std::vector<PredictScratch> scratches(std::min(params.threads, n_rows));
+  std::size_t since_poll = 0;
   parallel_for(n_rows, params.threads, [&](std::size_t i, std::size_t worker) {
+    if (poll && worker == 0 && ++since_poll == kPollEvery) {  // worker 0 is the calling thread
+      poll();
+      since_poll = 0;
+    }
     PredictScratch& scratch = scratches[worker];
     features_.find_row(x.names, x.bounds.begin(i), x.bounds.end(i), scratch.ids);
     scratch.row_builder.start(scratch.ids.size(), 1);

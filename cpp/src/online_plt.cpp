@@ -143,7 +143,9 @@ std::span<const Real> OnlinePlt::child_probabilities(NodeId v, RowView x, NodeSc
   return scratch.probabilities;
 }
 
-std::size_t OnlinePlt::memory_bytes() const { return blocks_.memory_bytes(); }
+std::size_t OnlinePlt::memory_bytes() const {
+  return blocks_.memory_bytes() + tree_.memory_bytes() + block_of_.capacity() * sizeof(BlockId);
+}
 
 std::vector<Cell> OnlinePlt::classifier(NodeId v) const {
   if (v == LabelTree::kRoot) {

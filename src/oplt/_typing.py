@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,4 +26,4 @@ Rows: TypeAlias = "sp.sparray | sp.spmatrix | npt.NDArray[Any] | Iterable[Row]"
 
 # One example's labels: any number of them, or a single one; many examples' labels.
 Labels: TypeAlias = Label | Iterable[Label]
-LabelRows: TypeAlias = "sp.sparray | sp.spmatrix | npt.NDArray[Any] | Sequence[Labels]"
+LabelRows: TypeAlias = "sp.sparray | sp.spmatrix | npt.NDArray[Any] | Iterable[Labels]"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from oplt.errors import InvalidParameterError
 from oplt.params import count
 
 __all__ = ["make_stream"]
@@ -40,9 +41,9 @@ def make_stream(
     seed
         Streams of the same seed are the same.
 
-    Yields
-    ------
-    Features (word counts) and labels.
+    Returns
+    -------
+    An iterator of features (word counts) and labels.
 
     Examples
     --------
@@ -50,8 +51,19 @@ def make_stream(
     >>> all(isinstance(word, str) for word in x), len(labels) >= 1
     (True, True)
     """
-    n_examples, n_labels = count("n_examples", n_examples), count("n_labels", n_labels)
-    rng = np.random.default_rng(seed)
+    count("n_examples", n_examples)
+    count("n_labels", n_labels)
+    count("words_per_label", words_per_label)
+    count("seed", seed, least=0, most=2**64 - 1)
+    if not labels_per_example >= 1:
+        msg = f"labels_per_example must be at least 1, got {labels_per_example!r}"
+        raise InvalidParameterError(msg)
+    return _stream(n_examples, n_labels, labels_per_example, words_per_label, np.random.default_rng(seed))
+
+
+def _stream(
+    n_examples: int, n_labels: int, labels_per_example: float, words_per_label: int, rng: np.random.Generator
+) -> Iterator[tuple[dict[str, float], list[str]]]:
     n_topics = -(-n_labels // _LABELS_PER_TOPIC)
     zipf = rng.permutation(1.0 / np.arange(1, n_labels + 1))
     cumulated = np.cumsum(zipf)  # labels are numbered in order of birth
@@ -63,7 +75,7 @@ def make_stream(
         n_born = int(np.searchsorted(births, t, side="right"))
         first = int(np.searchsorted(cumulated[:n_born], rng.uniform(0, cumulated[n_born - 1])))
         topic = first % n_topics
-        n_extra = rng.poisson(max(0.0, labels_per_example - 1))
+        n_extra = rng.poisson(labels_per_example - 1)
         siblings = topic + n_topics * rng.integers(0, -(-(n_born - topic) // n_topics), n_extra)
         labels = dict.fromkeys([first, *siblings.tolist()])  # distinct, in order
         words: list[str] = []

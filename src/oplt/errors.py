@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What goes wrong, and how it is told.
 
-Every message says what was wrong, where, what was received and what to do. After an error the model is as it was.
+Every message says what was wrong, where, what was received and what to do. After one of these errors the model is as
+it was; after a MemoryError it may be half changed, and should be loaded again.
 """
 
 __all__ = ["InvalidInputError", "InvalidParameterError", "ModelFormatError", "OpltError"]

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from oplt import _core, persistence
-from oplt._typing import Label, LabelRows, Labels, Row, Rows
+from oplt._typing import FloatArray, Label, LabelRows, Labels, Row, Rows
 from oplt.errors import InvalidInputError
 from oplt.params import Settings, count, predict_params
 from oplt.predictions import Predictions, named
 from oplt.tree import LabelTree
-from oplt.validation import as_labels, as_rows, as_weights
+from oplt.validation import NamedLabels, NamedRows, as_labels, as_row, as_rows, as_weights
 
 __all__ = ["OnlinePLT"]
 
@@ -65,8 +64,10 @@ class OnlinePLT:
 
     Notes
     -----
-    Threads: one call at a time learns, any number predict at once; calls wait for their turn by themselves, and the
-    interpreter goes on meanwhile. Each answer is that of the model after a whole number of examples.
+    Threads: one thread at a time learns, any number predict at once; calls wait for their turn by themselves, and the
+    interpreter goes on meanwhile. Each answer is that of the model after a whole number of examples. The examples of
+    two threads that learn at once are interleaved in no certain order. A signal handler must not use a model that is
+    being saved.
 
     Examples
     --------
@@ -148,17 +149,20 @@ class OnlinePLT:
         >>> model.predict_one({"purrs": 1.0}, k=1)[0][0]
         'cat'
         """
-        model = cls(**settings)
         if not isinstance(tree, LabelTree):
             msg = f"tree must be a LabelTree, got {type(tree).__name__}; see LabelTree.from_nested for nested lists"
             raise InvalidInputError(msg)
         leaves, labels = tree.leaves()
-        names = as_labels([labels], 1).names
+        bad = _core.first_bad_name(labels)
+        if bad is not None:
+            msg = f"the label of node {leaves[bad[0]]} is {bad[1]}: labels are non-empty strings or integers"
+            raise InvalidInputError(msg)
+        threads = settings.pop("threads", 1)
+        checked = Settings(**settings)
         ids = np.full(tree.n_nodes, _core.NONE, dtype=np.uint32)
         ids[leaves] = np.arange(len(leaves), dtype=np.uint32)
         parents = np.where(tree.parents < 0, _core.NONE, tree.parents).astype(np.uint32)
-        model._core = _core.Model.from_tree(model._settings.to_core(), parents, ids, names)
-        return model
+        return cls._of(checked, _core.Model.from_tree(checked.to_core(), parents, ids, labels), threads)
 
     def learn_one(self, x: Row, labels: Labels, *, weight: float = 1.0) -> None:
         """Learn from one example.
@@ -172,12 +176,13 @@ class OnlinePLT:
         weight
             How much it counts.
         """
-        self.learn_many([x], [labels], weights=[weight])
+        rows = as_row(x)
+        self._learn(rows, as_labels([labels], 1), as_weights([weight], 1))
 
     def learn_many(
         self,
         X: Rows,  # noqa: N803 (a matrix)
-        Y: LabelRows | Iterable[Labels],  # noqa: N803 (a matrix)
+        Y: LabelRows,  # noqa: N803 (a matrix)
         *,
         weights: npt.ArrayLike | None = None,
     ) -> None:
@@ -189,20 +194,22 @@ class OnlinePLT:
         ----------
         X
             Features: a SciPy sparse or 2-D NumPy matrix, whose column numbers are the names, or an iterable of
-            mappings. Duplicate entries of a sparse matrix are summed, and their order does not matter.
+            mappings, which is read to its end first: everything is checked before anything is learnt. Duplicate
+            entries of a sparse matrix are summed, and their order does not matter.
         Y
-            Labels: for each example a list of them or a single one, or an indicator matrix, whose column numbers are
-            the names.
+            Labels: for each example a list of them or a single one, or an indicator matrix of 0 and 1, whose column
+            numbers are the names.
         weights
             How much each example counts; 1 if not given.
         """
         rows = as_rows(X)
-        labels = as_labels(Y, len(rows))
-        checked_weights = as_weights(weights, len(rows))
+        self._learn(rows, as_labels(Y, len(rows)), as_weights(weights, len(rows)))
+
+    def _learn(self, rows: NamedRows, labels: NamedLabels, weights: FloatArray | None) -> None:
         for begin in range(0, len(rows), _CHUNK):
             end = min(begin + _CHUNK, len(rows))
             x, y = rows.chunk(begin, end), labels.chunk(begin, end)
-            w = None if checked_weights is None else checked_weights[begin:end]
+            w = None if weights is None else weights[begin:end]
             self._core.learn_many(x.indptr, x.names, x.values, y.indptr, y.names, w, self._threads)
 
     def predict_one(
@@ -225,7 +232,7 @@ class OnlinePLT:
         -------
         Labels and their probabilities, most probable first; empty if the model knows no label yet.
         """
-        return self.predict_many([x], k, threshold=threshold, beam=beam)[0]
+        return self._predict(as_row(x), predict_params(k, threshold, beam, threads=1))[0]
 
     def predict_many(
         self,
@@ -246,8 +253,9 @@ class OnlinePLT:
         cat
         dog
         """
-        params = predict_params(k, threshold, beam, self._threads)
-        rows = as_rows(X)
+        return self._predict(as_rows(X), predict_params(k, threshold, beam, self._threads))
+
+    def _predict(self, rows: NamedRows, params: _core.PredictParams) -> Predictions:
         indptr, ids, scores, n_examples = self._core.predict_many(rows.indptr, rows.names, rows.values, params)
         return Predictions(named(ids, self._core.label_names), scores, indptr, n_examples)
 

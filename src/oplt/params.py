@@ -5,16 +5,16 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
 
 from oplt import _core
 from oplt.errors import InvalidParameterError
 
-__all__ = ["Settings", "predict_params"]
-
-# The range of the core's integers; the core checks what is sensible.
-_LARGEST = {"arity": 2**32 - 1, "max_leaves": 2**32 - 1, "seed": 2**64 - 1}
+__all__ = ["Settings", "count", "predict_params"]
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,8 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        checks = {"str": _text, "float": _number, "int": _integer, "bool": _flag}
-        for field in fields(self):
-            checked = checks[str(field.type)](field.name, getattr(self, field.name))
-            object.__setattr__(self, field.name, checked)
+        for name, value in asdict(self).items():
+            object.__setattr__(self, name, _CHECKS[name](name, value))
         self.to_core()
 
     def to_core(self) -> _core.TrainParams:
@@ -56,13 +54,17 @@ def predict_params(k: int | None, threshold: float | None, beam: int | None, thr
     )
 
 
-def count(name: str, value: Any) -> int:
-    """Check that a value is an integer of at least 1 (and that the machine could have so many)."""
-    number = _integer(name, value)
-    if number < 1:
-        msg = f"{name} must be at least 1, got {value!r}"
+def count(name: str, value: Any, least: int = 1, most: int = 2**31) -> int:
+    """Check that a value is an integer of a range."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        msg = f"{name} must be an integer, got {value!r}"
         raise InvalidParameterError(msg)
-    return min(number, 2**31)
+    number = operator.index(value)
+    if not least <= number <= most:
+        limit = f"at least {least}" if number < least else f"at most {most}"
+        msg = f"{name} must be {limit}, got {value!r}"
+        raise InvalidParameterError(msg)
+    return number
 
 
 def _text(name: str, value: Any) -> str:
@@ -83,19 +85,26 @@ def _number(name: str, value: Any) -> float:
         raise InvalidParameterError(msg) from None
 
 
-def _integer(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        msg = f"{name} must be an integer, got {value!r}"
-        raise InvalidParameterError(msg)
-    number = operator.index(value)
-    if not 0 <= number <= _LARGEST.get(name, number):
-        msg = f"{name} must be between 0 and {_LARGEST.get(name, 'any positive integer')}, got {value!r}"
-        raise InvalidParameterError(msg)
-    return number
-
-
 def _flag(name: str, value: Any) -> bool:
-    if value not in (True, False):
+    if not isinstance(value, (bool, np.bool_)):
         msg = f"{name} must be True or False, got {value!r}"
         raise InvalidParameterError(msg)
     return bool(value)
+
+
+def _seed(name: str, value: Any) -> int:
+    return count(name, value, least=0, most=2**64 - 1)
+
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "policy": _text,
+    "alpha": _number,
+    "arity": count,
+    "max_leaves": count,
+    "learning_rate": _number,
+    "adagrad_eps": _number,
+    "gate": _number,
+    "bias": _flag,
+    "normalize": _flag,
+    "seed": _seed,
+}

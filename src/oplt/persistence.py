@@ -7,6 +7,7 @@ Reading runs no code from the file. Writing is atomic: a file holds the old mode
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -69,6 +70,9 @@ def to_bytes(settings: Settings, model: _core.Model) -> bytes:
 
 def write(settings: Settings, model: _core.Model, path: Path) -> None:
     """Save a model: to a temporary file beside `path`, which then takes its name."""
+    path = path.resolve()  # through a link, to the file itself
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to save the model in", str(path.parent))
     if path.exists() and not _is_model(path):
         msg = f"{path} exists and is not an oplt model: it is left alone; save under another name or remove it first"
         raise InvalidInputError(msg)
@@ -121,8 +125,9 @@ def from_bytes(data: bytes) -> tuple[Settings, _core.Model]:
         msg = f"the model is cut off after {len(data)} bytes"
         raise ModelFormatError(msg)
     _, version, settings_size = _HEADER.unpack_from(data)
-    if version > VERSION:
-        msg = f"format version {version}, but this oplt reads up to {VERSION}: install a newer oplt"
+    if version != VERSION:
+        remedy = "install a newer oplt" if version > VERSION else "the file is damaged"
+        msg = f"format version {version}, but this oplt reads version {VERSION}: {remedy}"
         raise ModelFormatError(msg)
     content, digest = memoryview(data)[:-_DIGEST_SIZE], data[-_DIGEST_SIZE:]
     if hashlib.blake2b(content, digest_size=_DIGEST_SIZE).digest() != digest:

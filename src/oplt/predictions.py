@@ -4,16 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from oplt._typing import FloatArray, Label, PointerArray
+from oplt._typing import FloatArray, IdArray, Label, PointerArray
 
-__all__ = ["Predictions"]
+__all__ = ["Predictions", "named"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,7 @@ class Predictions:
         return len(self.indptr) - 1
 
     def __getitem__(self, row: int) -> list[tuple[Label, float]]:
+        row = operator.index(row)
         if not -len(self) <= row < len(self):
             msg = f"row {row} of {len(self)} predictions"
             raise IndexError(msg)
@@ -57,7 +58,7 @@ class Predictions:
         return f"<Predictions for {len(self)} examples: {len(self.labels)} labels>"
 
 
-def named(ids: npt.NDArray[np.uint32], names_of: Any) -> npt.NDArray[np.object_]:
+def named(ids: IdArray, names_of: Callable[[IdArray], list[Label]]) -> npt.NDArray[np.object_]:
     """Names of many ids, asking once for each distinct one."""
     distinct, places = np.unique(ids, return_inverse=True)
     names = np.empty(len(distinct), dtype=object)

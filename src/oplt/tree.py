@@ -44,7 +44,7 @@ class LabelTree:
 
     def __init__(self, parents: npt.ArrayLike, labels: Iterable[Label | None]) -> None:
         self.parents: npt.NDArray[np.int64] = _checked_parents(parents)
-        self.labels: list[Label | None] = list(labels)
+        self.labels: tuple[Label | None, ...] = tuple(labels)
         self._children: list[list[int]] = [[] for _ in self.parents]
         if len(self.labels) != len(self.parents):
             msg = f"the tree has {len(self.parents)} parents but {len(self.labels)} labels: each node needs both"
@@ -56,6 +56,9 @@ class LabelTree:
     @classmethod
     def from_nested(cls, nested: Sequence[Any]) -> LabelTree:
         """Make a tree from lists of labels and of further lists, level by level."""
+        if not isinstance(nested, (list, tuple)):
+            msg = f"nested must be a list of labels and of further lists, got {nested!r}"
+            raise InvalidInputError(msg)
         parents, labels = [_ROOT], [None]
         queue: list[tuple[int, Any]] = [(0, nested)]
         for parent, children in queue:  # grows while it is walked through
@@ -106,7 +109,8 @@ class LabelTree:
             return NotImplemented
         return np.array_equal(self.parents, other.parents) and self.labels == other.labels
 
-    __hash__ = None  # type: ignore[assignment]  # its arrays can be changed
+    def __hash__(self) -> int:
+        return hash((self.parents.tobytes(), self.labels))
 
     def __repr__(self) -> str:
         return f"<LabelTree of {self.n_labels} labels: {self.n_nodes} nodes, depth {self.depth}>"
@@ -129,6 +133,7 @@ def _checked_parents(parents: npt.ArrayLike) -> npt.NDArray[np.int64]:
         msg = f"the parents of a tree must be a list of integers, at least one, got {parents!r}"
         raise InvalidInputError(msg)
     checked = array.astype(np.int64)
+    checked.flags.writeable = False  # the children are derived from it once
     others = checked[1:]
     if checked[0] != _ROOT or np.any((others < 0) | (others >= len(checked))):
         msg = f"node 0 is the root, with parent -1; the parents of all others are nodes 0 to {len(checked) - 1}"

@@ -7,19 +7,19 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from oplt import _core
-from oplt._typing import FloatArray, LabelRows, Labels, PointerArray, Row, Rows
+from oplt._typing import FloatArray, LabelRows, PointerArray, Row, Rows
 from oplt.errors import InvalidInputError
 
-__all__ = ["NamedLabels", "NamedRows", "as_labels", "as_rows", "as_weights"]
+__all__ = ["NamedLabels", "NamedRows", "as_labels", "as_row", "as_rows", "as_weights", "check_names"]
 
-# Within these limits no sum of the core can overflow, whatever the stream.
+# Within these limits no score becomes infinite or NaN, whatever the stream.
 _LARGEST_VALUE = 1e12
 _LARGEST_WEIGHT = 1e6
 
@@ -61,43 +61,52 @@ class NamedRows:
 
 def as_rows(X: Rows) -> NamedRows:  # noqa: N803 (a matrix)
     """Features of many examples: a SciPy sparse or 2-D NumPy matrix, or mappings from names to values."""
+    if sp.issparse(X) or isinstance(X, np.ndarray):
+        return _matrix_rows(_as_csr(X, "X"))
     if isinstance(X, (str, bytes, Mapping)):
         msg = f"X must hold many rows, got one {type(X).__name__}: use learn_one or predict_one, or put it in a list"
         raise InvalidInputError(msg)
-    if sp.issparse(X) or isinstance(X, np.ndarray):
-        return _matrix_rows(_as_csr(X, "X"))
     if not isinstance(X, Iterable):
         msg = f"X must be a sparse or 2-D matrix or a list of mappings, got {type(X).__name__}"
         raise InvalidInputError(msg)
     return _mapping_rows(X)
 
 
-def as_labels(Y: LabelRows | Iterable[Labels], n_rows: int) -> NamedLabels:  # noqa: N803 (a matrix)
+def as_labels(Y: LabelRows, n_rows: int) -> NamedLabels:  # noqa: N803 (a matrix)
     """Labels of many examples: a list of labels for each, a single label for each, or an indicator matrix."""
     if sp.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim > 1):
         labels = _indicator_labels(_as_csr(Y, "Y"))
-    elif isinstance(Y, (str, bytes, Mapping)) or not isinstance(Y, Iterable):
+    elif _is_scalar(Y) or isinstance(Y, Mapping):
         msg = f"Y must hold the labels of many rows, got one {type(Y).__name__}: use learn_one, or put it in a list"
         raise InvalidInputError(msg)
     else:
-        labels = _listed_labels(Y)
+        labels = _listed_labels(cast("Iterable[Any]", Y))
     if len(labels) != n_rows:
         msg = f"X has {n_rows} rows but Y has {len(labels)}: each example needs its own labels ([] for none)"
         raise InvalidInputError(msg)
     return labels
 
 
+def as_row(x: Row) -> NamedRows:
+    """Features of one example."""
+    if not isinstance(x, Mapping):
+        msg = (
+            f"x must be a mapping from feature names to values, got {_briefly(x)};"
+            " for the rows of a matrix use learn_many or predict_many"
+        )
+        raise InvalidInputError(msg)
+    return _mapping_rows([x])
+
+
 def as_weights(weights: Any, n_rows: int) -> FloatArray | None:
     """One weight for each example, or None."""
     if weights is None:
         return None
-    try:
-        checked = np.ascontiguousarray(weights, dtype=np.float32)
-    except (TypeError, ValueError):
-        checked = np.empty(0, dtype=np.float32)
-    if checked.ndim != 1 or len(checked) != n_rows:
+    given = np.asarray(weights)
+    if given.ndim != 1 or len(given) != n_rows or given.dtype.kind not in "biuf":
         msg = f"weights must be {n_rows} numbers, one for each row of X, got {_briefly(weights)}"
         raise InvalidInputError(msg)
+    checked = _float32(given)
     bad = ~((checked > 0) & (checked <= _LARGEST_WEIGHT))
     if bad.any():
         row = int(np.argmax(bad))
@@ -119,7 +128,13 @@ def _as_csr(matrix: Any, what: str) -> Any:
     if matrix.shape[1] > 2**31:
         msg = f"{what} has {matrix.shape[1]} columns, but at most 2,147,483,648 are supported"
         raise InvalidInputError(msg)
-    csr = sp.csr_array(matrix)
+    try:
+        if getattr(matrix, "format", None) in ("csc", "bsr"):
+            matrix.check_format(full_check=True)  # SciPy's conversion would trust what it finds
+        csr = sp.csr_array(matrix)
+    except ValueError as error:
+        msg = f"{what} is not a valid sparse matrix: {error}"
+        raise InvalidInputError(msg) from None
     _check_structure(csr, what)
     bad = ~np.isfinite(csr.data)
     if bad.any():
@@ -132,7 +147,9 @@ def _as_csr(matrix: Any, what: str) -> Any:
 def _check_structure(csr: Any, what: str) -> None:
     """SciPy does not look into the arrays that a matrix is made of."""
     pointers, indices = csr.indptr, csr.indices
-    if pointers[0] != 0 or pointers[-1] > len(indices) or np.any(np.diff(pointers) < 0):
+    n_stored = min(len(indices), len(csr.data))
+    rises = len(pointers) == csr.shape[0] + 1 and pointers[0] == 0 and not np.any(np.diff(pointers) < 0)
+    if not rises or pointers[-1] > n_stored:
         msg = f"{what} is not a valid CSR matrix: its indptr must rise from 0 to the number of stored values"
         raise InvalidInputError(msg)
     used = indices[: pointers[-1]]
@@ -181,13 +198,13 @@ def _mapping_rows(rows: Iterable[Row]) -> NamedRows:
         names.extend(row.keys())
         try:
             values.extend(row.values())
-        except TypeError:
+        except (TypeError, OverflowError):
             name = next(name for name, value in row.items() if not _is_real(value))
-            msg = f"feature {name!r} of row {i} has the value {row[name]!r}: values must be numbers"
+            msg = f"feature {name!r} of row {i} has the value {_briefly(row[name])}: values must be numbers (float)"
             raise InvalidInputError(msg) from None
         pointers.append(len(names))
     indptr = np.array(pointers, dtype=np.int64)
-    _check_names(names, indptr, "feature")
+    check_names(names, indptr, "feature")
     checked = NamedRows(indptr, names, _float32(np.frombuffer(values, dtype=np.float64)))
     _check_size(checked)
     return _without_zeros(checked)
@@ -196,7 +213,7 @@ def _mapping_rows(rows: Iterable[Row]) -> NamedRows:
 def _is_real(value: Any) -> bool:
     try:
         array("d", [value])
-    except TypeError:
+    except (TypeError, OverflowError):
         return False
     return True
 
@@ -232,30 +249,44 @@ def _without_zeros(rows: NamedRows) -> NamedRows:
 
 
 def _indicator_labels(csr: Any) -> NamedLabels:
+    bad = (csr.data != 0) & (csr.data != 1)
+    if bad.any():
+        row, column = _place(csr, int(np.argmax(bad)))
+        msg = (
+            f"Y has the value {csr.data[np.argmax(bad)]} in row {row}, column {column}, but an indicator matrix holds"
+            " 0 and 1 only; give class numbers as a list or a 1-D array"
+        )
+        raise InvalidInputError(msg)
     csr = csr.copy()
     csr.eliminate_zeros()
     return NamedLabels(csr.indptr.astype(np.int64), csr.indices.astype(np.int32))
 
 
-def _listed_labels(rows: Iterable[Labels]) -> NamedLabels:
+def _listed_labels(rows: Iterable[Any]) -> NamedLabels:
     names: list[Any] = []
     pointers = [0]
     for row in rows:
         names.extend(_one_rows_labels(row))
         pointers.append(len(names))
     indptr = np.array(pointers, dtype=np.int64)
-    _check_names(names, indptr, "label")
+    check_names(names, indptr, "label")
     return NamedLabels(indptr, names)
 
 
-def _one_rows_labels(row: Labels) -> Iterator[Any]:
-    if isinstance(row, (str, bytes, Mapping)) or not isinstance(row, Iterable):
+def _one_rows_labels(row: Any) -> Iterator[Any]:
+    if _is_scalar(row) or isinstance(row, Mapping):
         yield row  # a single label; if it cannot be one, the check of names says so
     else:
         yield from row
 
 
-def _check_names(names: list[Any], indptr: PointerArray, what: str) -> None:
+def _is_scalar(value: Any) -> bool:
+    is_text = isinstance(value, (str, bytes))
+    return is_text or not isinstance(value, Iterable) or (isinstance(value, np.ndarray) and value.ndim == 0)
+
+
+def check_names(names: list[Any], indptr: PointerArray, what: str) -> None:
+    """Refuse what cannot be a name."""
     bad = _core.first_bad_name(names)
     if bad is not None:
         position, found = bad

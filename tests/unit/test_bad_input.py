@@ -30,6 +30,18 @@ def csr(data: list[float], indices: list[int], indptr: list[int], shape: tuple[i
     return matrix
 
 
+def broken_csc() -> sp.csc_array:
+    matrix = sp.csc_array(np.eye(2))
+    matrix.indices = np.array([0, 1_000_000])
+    return matrix
+
+
+def short_csr() -> sp.csr_array:
+    matrix = sp.csr_array(np.eye(2))
+    matrix.data = matrix.data[:1]
+    return matrix
+
+
 BAD_CALLS: dict[str, tuple[Call, str]] = {
     "NaN value": (lambda m: m.learn_one({"a": float("nan")}, "x"), r"feature 'a' of row 0 has the value nan"),
     "infinite value": (lambda m: m.learn_one({"a": -float("inf")}, "x"), r"value -inf"),
@@ -66,6 +78,20 @@ BAD_CALLS: dict[str, tuple[Call, str]] = {
     "feature None": (lambda m: m.learn_one({"new": 1, None: 1}, "x"), r"feature 1 of row 0 is None"),
     "feature that is a float": (lambda m: m.learn_one({1.5: 1}, "x"), r"feature 0 of row 0 is 1.5"),
     "indicator with NaN": (lambda m: m.learn_many([{"a": 1}], np.array([[np.nan]])), r"Y has the value nan"),
+    "value beyond float": (lambda m: m.learn_one({"a": 10**400}, "x"), r"feature 'a' of row 0 has the value 1000"),
+    "indicator with -1": (
+        lambda m: m.learn_many(np.eye(2), np.array([[1, -1], [-1, 1]])),
+        r"Y has the value -1 in row 0, column 1, but an indicator",
+    ),
+    "column of class numbers": (lambda m: m.learn_many(np.eye(2), np.array([[3], [5]])), r"1-D array"),
+    "0-d label": (lambda m: m.learn_one({"a": 1}, np.array(None)), r"label 0 of row 0 is array\(None"),
+    "0-d Y": (lambda m: m.learn_many([{"a": 1}], np.array(3)), r"Y must hold the labels of many rows"),
+    "broken CSC": (lambda m: m.learn_many(broken_csc(), ["x", "y"]), r"X is not a valid sparse matrix"),
+    "CSR with too little data": (lambda m: m.learn_many(short_csr(), ["x", "y"]), r"X is not a valid"),
+    "matrix row for learn_one": (lambda m: m.learn_one(np.ones(3), "x"), r"use learn_many or predict_many"),
+    "matrix row for predict_one": (lambda m: m.predict_one(sp.csr_array([[1.0]])), r"x must be a mapping"),
+    "weight None": (lambda m: m.learn_one({"a": 1}, "x", weight=None), r"weights must be 1 numbers"),
+    "weight that is text": (lambda m: m.learn_one({"a": 1}, "x", weight="2"), r"weights must be 1 numbers"),
     "weight 0": (lambda m: m.learn_one({"a": 1}, "x", weight=0), r"weight of row 0 is 0.0"),
     "weight NaN": (lambda m: m.learn_one({"a": 1}, "x", weight=float("nan")), r"weight of row 0 is nan"),
     "too few weights": (lambda m: m.learn_many([{"a": 1}] * 2, ["x", "y"], weights=[1]), r"2 numbers"),
@@ -93,7 +119,8 @@ def test_a_bad_call_is_refused_and_changes_nothing(call: Call, message: str) -> 
     [
         ({"arity": 5, "max_leaves": 4}, r"arity must be at most max_leaves \(4\).*got 5"),
         ({"arity": 1}, "arity must be at least 2, got 1"),
-        ({"arity": -2}, "arity must be between 0 and"),
+        ({"arity": -2}, "arity must be at least 1, got -2"),
+        ({"arity": True}, "arity must be an integer, got True"),
         ({"arity": 2.5}, "arity must be an integer, got 2.5"),
         ({"policy": "best"}, r"policy must be one of 'random', 'best-greedy'.*got 'best'"),
         ({"policy": None}, "policy must be a string"),
@@ -105,7 +132,9 @@ def test_a_bad_call_is_refused_and_changes_nothing(call: Call, message: str) -> 
         ({"adagrad_eps": 0}, "adagrad_eps must be above 0"),
         ({"gate": 0.5}, "gate must be at least 0 and below 0.5"),
         ({"bias": "yes"}, "bias must be True or False"),
-        ({"seed": -1}, "seed must be between 0"),
+        ({"bias": np.array([1, 0])}, "bias must be True or False"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+        ({"seed": 2**64}, "seed must be at most"),
         ({"threads": 0}, "threads must be at least 1"),
     ],
 )
@@ -132,12 +161,18 @@ def from_parents(parents: list[int], labels: list[Any]) -> OnlinePLT:
         ([0, 0], [None, "a"], "node 0 is the root"),
         ([-1, 0.0], [None, "a"], "list of integers"),
         ([], [], "list of integers, at least one"),
-        ([-1, 0, 0], [None, "a", ["b"]], r"is \['b'\]"),
+        ([-1, 0, 0], [None, "a", ["b"]], r"label of node 2 is \['b'\]"),
     ],
 )
 def test_a_bad_tree_is_refused(parents: list[int], labels: list[Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         from_parents(parents, labels)
+
+
+@pytest.mark.parametrize("nested", [5, "abc", None])
+def test_a_tree_of_something_else_than_lists_is_refused(nested: Any) -> None:
+    with pytest.raises(InvalidInputError, match="nested must be a list"):
+        LabelTree.from_nested(nested)
 
 
 def test_something_else_than_a_tree_is_refused() -> None:

@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
+import pytest
+
+from oplt import InvalidParameterError
 from oplt.datasets import make_stream
 
 
 def test_the_seed_decides() -> None:
     assert list(make_stream(50, seed=1)) == list(make_stream(50, seed=1))
     assert list(make_stream(50, seed=1)) != list(make_stream(50, seed=2))
+
+
+@pytest.mark.parametrize(
+    "settings", [{"seed": -1}, {"words_per_label": 0}, {"labels_per_example": 0.5}, {"n_labels": 2.5}]
+)
+def test_bad_settings_are_refused_at_once(settings: dict[str, float]) -> None:
+    with pytest.raises(InvalidParameterError, match=next(iter(settings))):
+        make_stream(10, **settings)  # type: ignore[arg-type]
 
 
 def test_labels_and_features_emerge_all_along_and_frequencies_are_skewed() -> None:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import signal
 import threading
 from itertools import islice
 
@@ -112,6 +113,28 @@ def test_unknown_features_are_ignored_but_count_in_the_norm() -> None:
     normalized = OnlinePLT()
     normalized.learn_many([{"a": 1.0}, {"b": 1.0}], ["x", "y"])
     assert normalized.predict_one({"a": 3.0, "unknown": 4.0}) != normalized.predict_one({"a": 3.0})
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, bool])
+def test_every_sparse_format_and_number_type_is_taken(kind: str, dtype: type) -> None:
+    dense = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0]])
+    model, expected = OnlinePLT(), OnlinePLT()
+    model.learn_many(sp.csr_array(dense.astype(dtype)).asformat(kind), ["a", "b", "c"])
+    expected.learn_many(dense, ["a", "b", "c"])
+    assert model.fingerprint() == expected.fingerprint()
+
+
+def test_an_interrupted_prediction_ends_soon() -> None:
+    model = OnlinePLT(arity=2, max_leaves=2)
+    model.learn_many(sp.random_array((400, 50), density=0.5, rng=0), list(range(400)))
+    rows = sp.random_array((200_000, 50), density=0.5, rng=1, format="csr")
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.predict_many(rows, k=400)
+    timer.join()
+    assert model.predict_many(rows[:1], k=1).n_examples == 400
 
 
 def test_predictions_can_be_indexed_and_iterated() -> None:

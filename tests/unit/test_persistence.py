@@ -116,6 +116,18 @@ def test_saving_again_keeps_the_permissions(model: OnlinePLT, tmp_path: Path) ->
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
+def test_a_missing_folder_is_named(model: OnlinePLT, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no such folder.*nowhere"):
+        model.save(tmp_path / "nowhere" / "m.oplt")
+
+
+def test_a_link_stays_a_link(model: OnlinePLT, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    model.save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert OnlinePLT.load(tmp_path / "file").fingerprint() == model.fingerprint()
+
+
 def test_a_missing_file_is_the_usual_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         OnlinePLT.load(tmp_path / "none")

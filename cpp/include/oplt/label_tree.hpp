@@ -42,6 +42,8 @@ class LabelTree {
   /// The label's leaf, or kNone.
   NodeId leaf_of(LabelId label) const { return label < leaf_of_.size() ? leaf_of_[label] : kNone; }
 
+  std::size_t memory_bytes() const;
+
   /// Edges on the longest way from the root to a leaf.
   std::uint32_t depth() const;
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <shared_mutex>
 #include <span>
@@ -54,7 +55,9 @@ class Model {
   /// Learns the rows in order. `weights` is empty or has one weight a row, above 0 and at most 1e6.
   void learn_many(const NamedRows& x, const NamedLabels& y, std::span<const Real> weights, std::size_t threads);
 
-  Predictions predict_many(const NamedRows& x, const PredictParams& params) const;
+  /// Calls `poll`, if given, in the calling thread every now and then; what it throws ends the prediction.
+  Predictions predict_many(const NamedRows& x, const PredictParams& params,
+                           const std::function<void()>& poll = {}) const;
 
   void save(Writer& out) const;
 

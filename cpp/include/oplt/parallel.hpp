@@ -7,7 +7,8 @@
 
 namespace oplt {
 
-/// Calls work(i, worker) for every i in [0, n), on up to `threads` threads; worker < threads tells them apart.
+/// Calls work(i, worker) for every i in [0, n), on up to `threads` threads; worker < threads tells them apart, and 0 is
+/// the calling thread.
 /// The order of the calls is not defined. The first exception stops the hand-out of work and is rethrown.
 void parallel_for(std::size_t n, std::size_t threads,
                   const std::function<void(std::size_t i, std::size_t worker)>& work);
