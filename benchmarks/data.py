@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import lzma
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+
+from oplt.datasets import load_xmlc
 
 
 def folder() -> Path:
@@ -23,18 +23,9 @@ def folder() -> Path:
 
 
 def load(path: Path) -> tuple[Any, list[list[int]]]:
-    """Read features (CSR) and lists of labels. The first line is `N d m`, each other `l1,l2 f:v f:v …`."""
-    with lzma.open(path, "rt") as file:
-        n_rows, n_columns, _ = map(int, file.readline().split())
-        labels, indices, values, indptr = [], [], [], [0]
-        for line in file:
-            head, *pairs = line.rstrip("\n").split(" ")
-            labels.append([int(label) for label in head.split(",") if label])
-            split = [pair.split(":") for pair in pairs if pair]
-            indices.extend(int(index) for index, _ in split)
-            values.extend(float(value) for _, value in split)
-            indptr.append(len(indices))
-    return sp.csr_array((np.array(values, np.float32), np.array(indices), indptr), (n_rows, n_columns)), labels
+    """Read features (CSR) and lists of labels."""
+    X, Y = load_xmlc(path)
+    return X, [row.tolist() for row in np.split(Y.indices, Y.indptr[1:-1])]
 
 
 def precision_at(k: int, predictions: Any, labels: list[list[int]]) -> float:

@@ -1,22 +1,128 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Data to try things on."""
+"""Data from files, and data to try things on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import bz2
+import gzip
+import io
+import lzma
+import os
+import shutil
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
 
-from oplt.errors import InvalidParameterError
+from oplt import _core
+from oplt._typing import FloatArray, PointerArray
+from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.params import count
 
-__all__ = ["make_stream"]
+__all__ = ["load_xmlc", "make_stream"]
+
+_Matrix: TypeAlias = "sp.csr_array[np.float32, tuple[int, int]]"
+
+_OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {  # by how a file begins
+    b"\x1f\x8b": gzip.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"BZh": bz2.open,
+}
+_BLOCK_BYTES = 1 << 20
 
 _OWN_WORDS = 4  # of each label
 _TOPIC_WORDS = 20  # shared by the labels of a topic
 _COMMON_WORDS = 500  # that tell nothing
 _LABELS_PER_TOPIC = 10
+
+
+def load_xmlc(path: str | os.PathLike[str], *, threads: int | None = None) -> tuple[_Matrix, _Matrix]:
+    r"""Read a data set in the text format of the extreme classification repository or of LIBSVM.
+
+    The first line may be a header `N d m`: the numbers of examples, features and labels. Each other line is an example
+    `l1,l2,... f:v f:v ...`: its labels and its non-zero features with their values. A line that begins with a blank or
+    with a pair `f:v` has no label. Labels and features are integers from 0 and taken as they are; LIBSVM files often
+    count features from 1, column 0 is then empty. Blanks are spaces and tabs, as many as you like. What follows a `#`
+    is ignored, and so is a line that holds nothing else.
+
+    An empty line is an example with neither labels nor features, except at the end of the file, where it is ignored
+    unless the header counts it.
+
+    Parameters
+    ----------
+    path
+        Text file, plain or compressed by gzip, xz or bzip2: its content tells.
+    threads
+        Threads that parse; by default as many as the machine has. They do not change the result.
+
+    Returns
+    -------
+    X
+        Features, float32, one row for each example, `d` columns. Each row is in ascending order of the features; a
+        feature that occurs twice in a line is stored twice, which means their sum. Values are correctly rounded.
+    Y
+        Labels: 1 where a label applies, `m` columns. In ascending order, without duplicates.
+
+    Without a header, `d` and `m` are the largest feature and label plus 1: those of a test set may differ from those of
+    its train set. `OnlinePLT` does not mind.
+
+    Raises
+    ------
+    InvalidInputError
+        If the text is not in the format, naming the first line that is not: a value that is no finite number, an index
+        that the header excludes, another number of examples than the header says. If compressed data is damaged.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.txt"
+    >>> _ = path.write_text("2 4 3\n0,2 1:0.5 3:1e-2\n1 0:2\n")
+    >>> X, Y = load_xmlc(path)
+    >>> X.shape, Y.toarray().tolist()
+    ((2, 4), [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    """
+    n_threads = count("threads", (os.cpu_count() or 1) if threads is None else threads)
+    text = np.frombuffer(_read(Path(path)), dtype=np.uint8)
+    try:
+        x, (labels, y_indptr), (n_features, n_labels) = _core.parse_text(text, n_threads)
+    except InvalidInputError as error:
+        msg = f"{os.fspath(path)}, {error}"
+        raise InvalidInputError(msg) from None
+    ones = np.ones(len(labels), dtype=np.float32)
+    return _as_csr(*x, n_features), _as_csr(ones, labels, y_indptr, n_labels)
+
+
+def _as_csr(values: FloatArray, indices: npt.NDArray[np.int32], indptr: PointerArray, n_columns: int) -> _Matrix:
+    """Without a copy of what is large: SciPy would widen the indices to the type of the pointers."""
+    pointers = indptr.astype(np.int32) if indptr[-1] < 2**31 else indptr
+    return sp.csr_array((values, indices, pointers), shape=(len(indptr) - 1, n_columns))
+
+
+def _read(path: Path) -> bytes | memoryview:
+    with path.open("rb") as file:
+        start = file.peek(8)
+        for magic, opener in _OPENERS.items():
+            if start.startswith(magic):
+                return _decompress(opener(file), path)
+        return file.read()
+
+
+def _decompress(stream: IO[bytes], path: Path) -> memoryview:
+    """All in one growing buffer: `stream.read()` would hold the text twice."""
+    text = io.BytesIO()
+    try:
+        shutil.copyfileobj(stream, text, _BLOCK_BYTES)
+    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the file cannot be read; what is wrong with its content has no number
+        msg = f"{path}: the compressed data is damaged or cut off: {error}"
+        raise InvalidInputError(msg) from None
+    return text.getbuffer()
 
 
 def make_stream(

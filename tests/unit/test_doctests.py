@@ -22,5 +22,5 @@ def test_examples_of(name: str) -> None:
 
 def test_the_public_classes_have_examples() -> None:
     finder = doctest.DocTestFinder()
-    for public in (oplt.OnlinePLT, oplt.LabelTree, oplt.datasets.make_stream):
+    for public in (oplt.OnlinePLT, oplt.LabelTree, oplt.datasets.load_xmlc, oplt.datasets.make_stream):
         assert any(found.examples for found in finder.find(public)), public
