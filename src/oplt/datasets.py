@@ -87,7 +87,7 @@ def load_xmlc(path: str | os.PathLike[str], *, threads: int | None = None) -> tu
     ((2, 4), [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     """
     n_threads = count("threads", (os.cpu_count() or 1) if threads is None else threads)
-    text = np.frombuffer(_read(Path(path)), dtype=np.uint8)
+    text = _read(Path(path))
     try:
         x, (labels, y_indptr), (n_features, n_labels) = _core.parse_text(text, n_threads)
     except InvalidInputError as error:
@@ -103,13 +103,15 @@ def _as_csr(values: FloatArray, indices: npt.NDArray[np.int32], indptr: PointerA
     return sp.csr_array((values, indices, pointers), shape=(len(indptr) - 1, n_columns))
 
 
-def _read(path: Path) -> bytes | memoryview:
+def _read(path: Path) -> npt.NDArray[np.uint8]:
     with path.open("rb") as file:
         start = file.peek(8)
         for magic, opener in _OPENERS.items():
             if start.startswith(magic):
-                return _decompress(opener(file), path)
-        return file.read()
+                return np.frombuffer(_decompress(opener(file), path), dtype=np.uint8)
+        if path.is_file():
+            return np.fromfile(file, dtype=np.uint8)  # much faster than read(): NumPy's memory is in huge pages
+        return np.frombuffer(file.read(), dtype=np.uint8)  # a pipe, say
 
 
 def _decompress(stream: IO[bytes], path: Path) -> memoryview:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 import re
+import threading
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -115,6 +117,18 @@ def test_damaged_compressed_files_are_refused(tmp_path: Path, compress: Any, dam
     bad = packed[:-12] if damage == "cut" else packed[:12] + b"\xff" * 8 + packed[20:]
     with pytest.raises(InvalidInputError, match=r"train.txt: the compressed data is damaged or cut off: "):
         load(tmp_path, bad)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_a_pipe_can_be_read(tmp_path: Path, compress: Any) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(compress(TEXT.encode()),))
+    writer.start()
+    X, _ = load_xmlc(pipe)
+    writer.join()
+    assert rows_of(X) == rows_of(load(tmp_path, TEXT)[0])
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
