@@ -16,14 +16,27 @@ namespace {
 // Blocks that are offered to the helpers at once, to save locking.
 constexpr std::size_t kOfferTogether = 16;
 
+constexpr int kLooks = 2000;
+
+void pause() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  __builtin_ia32_pause();
+#endif
+}
+
 }  // namespace
 
 /// Makes an entry one's own for a while. Nobody holds a claim for longer than a queue takes.
 class DeferredBlocks::Claim {
  public:
   explicit Claim(Entry& entry) : entry_(entry) {
-    while (entry_.claimed.exchange(true, std::memory_order_acquire)) {
-      entry_.claimed.wait(true, std::memory_order_relaxed);
+    // A queue takes microseconds, less than to fall asleep and to be woken: look again and again first.
+    for (int i = 0; entry_.claimed.exchange(true, std::memory_order_acquire); ++i) {
+      if (i < kLooks) {
+        pause();
+      } else {
+        entry_.claimed.wait(true, std::memory_order_relaxed);
+      }
     }
   }
   ~Claim() {

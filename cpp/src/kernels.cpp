@@ -18,9 +18,6 @@ namespace oplt {
 
 namespace {
 
-// Rows whose accumulators are fetched ahead of their step.
-constexpr std::size_t kAhead = 4;
-
 /// The cells of one mask word of a row, before and after a step.
 struct WordStep {
   MaskWord before;
@@ -33,22 +30,15 @@ struct WordStep {
   const Real* gradients;
 };
 
-std::uint32_t count_after(const MaskWord* row, std::uint32_t mask_words, const MaskWord* active) {
-  std::uint32_t count = 0;
-  for (std::uint32_t i = 0; i < mask_words; ++i) {
-    count += count_bits(row[i] | active[i]);
-  }
-  return count;
-}
-
 /// Calls step_word for each word in which something changes, from the last to the first: cells move to the right only.
 template <class StepWord>
 inline void step_row(MaskWord* row, std::uint32_t mask_words, const StepParams& params, StepWord step_word) {
   std::uint32_t before = 0;
+  std::uint32_t after = 0;
   for (std::uint32_t i = 0; i < mask_words; ++i) {
     before += count_bits(row[i]);
+    after += count_bits(row[i] | params.active[i]);
   }
-  std::uint32_t after = count_after(row, mask_words, params.active);
   Real* weights = weights_of(row, mask_words);
   Real* accumulators = weights + capacity_for(after);
   for (std::uint32_t i = mask_words; i-- > 0;) {
@@ -61,10 +51,6 @@ inline void step_row(MaskWord* row, std::uint32_t mask_words, const StepParams& 
       row[i] = mask;
     }
   }
-}
-
-inline void prefetch_accumulators(const MaskWord* row, std::uint32_t mask_words, const MaskWord* active) {
-  prefetch(weights_of(row, mask_words) + capacity_for(count_after(row, mask_words, active)));
 }
 
 namespace portable {
@@ -196,8 +182,38 @@ inline void store_packed(Real* out, __mmask16 lanes, __m512 values) {
   _mm512_mask_storeu_ps(out, first, _mm512_maskz_compress_ps(lanes, values));
 }
 
+struct Cells {
+  __m512 weights;
+  __m512 accumulators;
+};
+
+inline Cells adagrad(Cells cells, __m512 g, __m512 rate, __m512 eps) {
+  const __m512 sum = _mm512_add_ps(cells.accumulators, _mm512_mul_ps(g, g));
+  const __m512 root = _mm512_maskz_sqrt_ps(0xFFFF, _mm512_add_ps(eps, sum));
+  return {_mm512_sub_ps(cells.weights, _mm512_div_ps(_mm512_mul_ps(rate, g), root)), sum};
+}
+
+/// The first n columns all take a step, and none is absent: nothing to expand or compress.
+inline void step_dense(const WordStep& cells, std::uint32_t n, __m512 value, __m512 rate, __m512 eps) {
+  for (std::uint32_t i = 0; i < n; i += kLanes) {
+    const auto lanes = static_cast<__mmask16>(_bzhi_u32(0xFFFF, n - i));
+    const Cells before{_mm512_maskz_loadu_ps(lanes, cells.weights_before + i),
+                       _mm512_maskz_loadu_ps(lanes, cells.accumulators_before + i)};
+    const __m512 g = _mm512_mul_ps(_mm512_loadu_ps(cells.gradients + i), value);
+    const Cells after = adagrad(before, g, rate, eps);
+    _mm512_mask_storeu_ps(cells.weights_after + i, lanes, after.weights);
+    _mm512_mask_storeu_ps(cells.accumulators_after + i, lanes, after.accumulators);
+  }
+}
+
 /// All loads come before all stores, because cells may move.
 inline void step_word(const WordStep& cells, __m512 value, __m512 rate, __m512 eps) {
+  const bool from_first_on = (cells.after & (cells.after + 1)) == 0;
+  if (from_first_on && cells.active == cells.after && cells.before == cells.after &&
+      cells.weights_before == cells.weights_after) {
+    step_dense(cells, count_bits(cells.after), value, rate, eps);
+    return;
+  }
   __m512 weights[kGroups];
   __m512 accumulators[kGroups];
   const std::uint32_t n_groups = (kWordColumns - static_cast<std::uint32_t>(std::countl_zero(cells.after)) + 15) / 16;
@@ -210,10 +226,9 @@ inline void step_word(const WordStep& cells, __m512 value, __m512 rate, __m512 e
     from += count_bits(present);
     if (stepping != 0) {
       const __m512 g = _mm512_mul_ps(_mm512_loadu_ps(cells.gradients + kLanes * group), value);
-      const __m512 sum = _mm512_add_ps(a, _mm512_mul_ps(g, g));
-      const __m512 root = _mm512_maskz_sqrt_ps(0xFFFF, _mm512_add_ps(eps, sum));
-      w = _mm512_mask_sub_ps(w, stepping, w, _mm512_div_ps(_mm512_mul_ps(rate, g), root));
-      a = _mm512_mask_mov_ps(a, stepping, sum);
+      const Cells stepped = adagrad({w, a}, g, rate, eps);
+      w = _mm512_mask_mov_ps(w, stepping, stepped.weights);
+      a = _mm512_mask_mov_ps(a, stepping, stepped.accumulators);
     }
     weights[group] = w;
     accumulators[group] = a;
@@ -227,19 +242,38 @@ inline void step_word(const WordStep& cells, __m512 value, __m512 rate, __m512 e
   }
 }
 
+// Rows whose accumulators are fetched ahead of their step.
+constexpr std::size_t kAhead = 4;
+
+inline void prefetch_accumulators(const MaskWord* row, std::uint32_t mask_words, const MaskWord* active) {
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 0; i < mask_words; ++i) {
+    count += count_bits(row[i] | active[i]);
+  }
+  const Real* accumulators = weights_of(row, mask_words) + capacity_for(count);
+  prefetch(accumulators);
+  if (count > kLanes) {
+    prefetch(accumulators + kLanes);
+  }
+}
+
 void step(MaskWord* const* rows, const Real* values, std::size_t n_rows, std::uint32_t mask_words,
           const StepParams& params) {
   const __m512 rate = _mm512_set1_ps(params.learning_rate);
   const __m512 eps = _mm512_set1_ps(params.adagrad_eps);
-  for (std::size_t i = 0; i < std::min(kAhead, n_rows); ++i) {
-    prefetch_accumulators(rows[i], mask_words, params.active);
-  }
+  // Rows of few columns lie in the lines that scoring has fetched.
+  const bool wide = mask_words > 1 || params.active[0] >> 8 != 0;
   for (std::size_t i = 0; i < n_rows; ++i) {
-    if (i + kAhead < n_rows) {
+    if (wide && i + kAhead < n_rows) {
       prefetch_accumulators(rows[i + kAhead], mask_words, params.active);
     }
     const __m512 value = _mm512_set1_ps(values[i]);
-    step_row(rows[i], mask_words, params, [&](const WordStep& cells) { step_word(cells, value, rate, eps); });
+    const auto step_cells = [&](const WordStep& cells) { step_word(cells, value, rate, eps); };
+    if (mask_words == 1) {
+      step_row(rows[i], 1, params, step_cells);  // a constant, so that its loops vanish
+    } else {
+      step_row(rows[i], mask_words, params, step_cells);
+    }
   }
 }
 

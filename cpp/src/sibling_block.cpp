@@ -15,6 +15,17 @@ namespace oplt {
 
 namespace {
 
+constexpr std::size_t kCacheLine = 64 / sizeof(MaskWord);
+
+bool has_all(const MaskWord* mask, std::span<const MaskWord> wanted) {
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if ((wanted[i] & ~mask[i]) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 std::uint32_t mask_words_for(Column n_columns) {
   // Powers of two: a block of many columns (policy flat) is rebuilt seldom.
   return std::bit_ceil(std::max<std::uint32_t>(1, (n_columns + kWordColumns - 1) / kWordColumns));
@@ -96,6 +107,7 @@ void SiblingBlock::score(RowView x, BlockScratch& scratch) const {
     // Writable, because learn() goes on to change the rows; here they are only read.
     scratch.row_pointers[i] = scratch.rows[i] == kNone ? nullptr : const_cast<MaskWord*>(arena_.at(scratch.rows[i]));
     prefetch(scratch.row_pointers[i]);
+    prefetch(scratch.row_pointers[i] + kCacheLine);
   }
   scratch.kernels->score(scratch.row_pointers.data(), x.values.data(), n, mask_words_, scratch.scores.data());
 }
@@ -177,10 +189,15 @@ void SiblingBlock::learn(RowView x, Real weight, std::span<const std::uint32_t> 
   if (!compute_gradients(weight, positives, params, scratch)) {
     return;
   }
+  bool changed = false;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    scratch.rows[i] = make_room(x.features[i], scratch.rows[i], scratch.active);
+    // The pointers of rows that have all active cells are still those of score().
+    if (scratch.rows[i] == kNone || !has_all(arena_.at(scratch.rows[i]), scratch.active)) {
+      scratch.rows[i] = make_room(x.features[i], scratch.rows[i], scratch.active);
+      changed = true;
+    }
   }
-  for (std::size_t i = 0; i < x.size(); ++i) {  // only now: the arena may have moved
+  for (std::size_t i = 0; changed && i < x.size(); ++i) {  // only now: the arena may have moved
     scratch.row_pointers[i] = arena_.at(scratch.rows[i]);
   }
   const StepParams step{scratch.active.data(), scratch.gradients.data(), params.learning_rate, params.adagrad_eps};

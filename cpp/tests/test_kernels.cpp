@@ -101,7 +101,7 @@ TEST("a row has room for its cells, and not for many more") {
   for (std::uint32_t count = 1; count < 5000; ++count) {
     const std::uint32_t capacity = capacity_for(count);
     CHECK(capacity >= count);
-    CHECK(capacity <= count + count / 2);
+    CHECK(capacity < 2 * count);
     CHECK(capacity <= capacity_for(count + 1));
   }
 }

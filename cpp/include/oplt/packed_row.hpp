@@ -21,14 +21,9 @@ inline constexpr std::uint32_t kWordColumns = 64;
 
 inline std::uint32_t count_bits(MaskWord word) { return static_cast<std::uint32_t>(std::popcount(word)); }
 
-/// Cells that are reserved for `count` of them: exact up to 8, then in steps of an eighth to a quarter.
-inline std::uint32_t capacity_for(std::uint32_t count) {
-  if (count <= 8) {
-    return count;
-  }
-  const std::uint32_t shift = static_cast<std::uint32_t>(std::bit_width(count - 1)) - 3;
-  return ((count + (1U << shift) - 1) >> shift) << shift;
-}
+/// Cells that are reserved for `count` of them. Powers of two: rows that outgrow their place leave room that others can
+/// use, which finer steps waste (measured: they need more memory, and time to move rows).
+inline std::uint32_t capacity_for(std::uint32_t count) { return std::bit_ceil(count); }
 
 inline Real* weights_of(MaskWord* row, std::uint32_t mask_words) { return reinterpret_cast<Real*>(row + mask_words); }
 inline const Real* weights_of(const MaskWord* row, std::uint32_t mask_words) {
