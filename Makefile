@@ -4,6 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BENCH := build/bench
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -56,6 +57,24 @@ format: $(VENV)/tools  ## Format the Python and C++ sources.
 	$(BIN)/ruff check --fix-only -q src tests examples benchmarks
 	$(BIN)/ruff format -q src tests examples benchmarks
 	$(BIN)/clang-format -i $(CPP_FILES)
+
+$(BENCH)/tools: pyproject.toml
+	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install -q --upgrade 'pip>=25.1'
+	$(BENCH)/bin/python -m pip install -q 'scikit-build-core>=0.11' 'nanobind>=2.7' --group bench --group peers
+	touch $@
+
+$(BENCH)/package: $(BENCH)/tools $(CORE_FILES) $(PACKAGE_FILES)
+	$(BENCH)/bin/python -m pip install -q --no-build-isolation -C build-dir='$(BENCH)/{wheel_tag}' .
+	touch $@
+
+.PHONY: bench
+bench: $(BENCH)/package  ## Compare with other systems: DATA="nvd-cpe bibtex" OUT=folder, data from OPLT_DATA.
+	$(BENCH)/bin/python benchmarks/peers/run.py $(DATA) --out $(or $(OUT),build/results/peers)
+
+.PHONY: bench-scaling
+bench-scaling: $(BENCH)/package  ## Cost and memory as labels, examples and features grow: OUT=folder.
+	$(BENCH)/bin/python benchmarks/scaling/run.py --out $(or $(OUT),build/results/scaling)
 
 .PHONY: sanitize
 sanitize:  ## Run the C++ tests under the address, undefined-behaviour and thread sanitizers.

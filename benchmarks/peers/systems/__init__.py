@@ -1,0 +1,28 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""The systems that are compared: for each name, its module here and what to hand to that module's `run`.
+
+Modules are imported only when they run, so that a worker stays small (see `programs.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+REFERENCE = "nxc-oplt-best-greedy"
+
+SYSTEMS: dict[str, tuple[str, dict[str, Any]]] = {
+    "oplt": ("ours", {"preset": "default"}),
+    "oplt-2-threads": ("ours", {"preset": "default", "threads": 2}),
+    "oplt-paper": ("ours", {"preset": "paper"}),
+    REFERENCE: ("nxc", {"variant": "oplt-best-greedy"}),
+    "nxc-oplt-random": ("nxc", {"variant": "oplt-random"}),
+    "nxc-iplt": ("nxc", {"variant": "iplt"}),
+    "nxc-plt-batch": ("nxc", {"variant": "plt-batch"}),
+    "omikuji-1-tree": ("parabel", {"n_trees": 1}),
+    "omikuji-3-trees": ("parabel", {"n_trees": 3}),
+    "pecos": ("xr_linear", {}),
+    "vw-plt": ("vw", {"variant": "plt"}),
+    "vw-cmt": ("vw", {"variant": "cmt"}),
+    "sklearn-sgd": ("one_vs_rest", {}),
+}
