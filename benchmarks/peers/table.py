@@ -15,7 +15,8 @@ HEAD = (
 )
 NOTE = f"""Medians. One thread each, but where the name says else; top 5 on the whole test set; P@k in per cent, always
 divided by k. *train* leaves out loading; where *save* is –, it includes writing the model. *loaded*, *peak*: RSS
-after loading and peak RSS of training, of the whole process. ×: how many times as fast as {REFERENCE}."""
+after loading and peak RSS of training, of the whole process. vw: processor time, less
+parsing. ×: how many times as fast as {REFERENCE}."""
 
 
 def medians(runs: list[dict[str, Any]]) -> dict[str, Any]:

@@ -37,9 +37,8 @@ def draw(figures: dict[str, list[dict[str, Any]]], out: Path) -> None:
         memory.plot(x, column("memory_mb"), "^-", color=GREEN, label="learnt state")
         across = "linear" if growing == "features" else "log"
         cost.set(xscale=across, ylim=(0, None), ylabel="µs per example", title=f"growing {TITLES[growing]}")
-        memory.set(xscale=across, ylim=(0, None), xlabel=TITLES[growing], ylabel="memory in MB")
-        if growing == "labels":
-            memory.set(yscale="log", ylim=(None, None))
+        upright = {"yscale": "log"} if growing == "labels" else {"ylim": (0, None)}
+        memory.set(xscale=across, xlabel=TITLES[growing], ylabel="memory in MB", **upright)
         for axis in (cost, memory):
             axis.grid(alpha=0.3)
             axis.legend(frameon=False, fontsize="small")
