@@ -13,11 +13,6 @@ namespace oplt {
 
 namespace {
 
-// Blocks that are offered to the helpers at once, to save locking.
-constexpr std::size_t kOfferTogether = 16;
-
-constexpr int kLooks = 2000;
-
 void pause() {
 #if defined(__x86_64__) && defined(__GNUC__)
   __builtin_ia32_pause();
@@ -26,25 +21,17 @@ void pause() {
 
 }  // namespace
 
-/// Makes an entry one's own for a while. Nobody holds a claim for longer than a queue takes.
-class DeferredBlocks::Claim {
+/// Held for a few instructions only, hence a loop instead of a mutex.
+class DeferredBlocks::QueueLock {
  public:
-  explicit Claim(Entry& entry) : entry_(entry) {
-    // A queue takes microseconds, less than to fall asleep and to be woken: look again and again first.
-    for (int i = 0; entry_.claimed.exchange(true, std::memory_order_acquire); ++i) {
-      if (i < kLooks) {
-        pause();
-      } else {
-        entry_.claimed.wait(true, std::memory_order_relaxed);
-      }
+  explicit QueueLock(Entry& entry) : entry_(entry) {
+    while (entry_.locked.test_and_set(std::memory_order_acquire)) {
+      pause();
     }
   }
-  ~Claim() {
-    entry_.claimed.store(false, std::memory_order_release);
-    entry_.claimed.notify_one();
-  }
-  Claim(const Claim&) = delete;
-  Claim& operator=(const Claim&) = delete;
+  ~QueueLock() { entry_.locked.clear(std::memory_order_release); }
+  QueueLock(const QueueLock&) = delete;
+  QueueLock& operator=(const QueueLock&) = delete;
 
  private:
   Entry& entry_;
@@ -65,7 +52,6 @@ class DeferredBlocks::Helpers {
 
   /// Lets the helpers finish what was offered.
   ~Helpers() {
-    publish();
     {
       const std::scoped_lock lock(mutex_);
       closed_ = true;
@@ -76,19 +62,11 @@ class DeferredBlocks::Helpers {
     }
   }
 
-  void offer(Entry& entry) {
-    unpublished_.push_back(&entry);
-    if (unpublished_.size() >= kOfferTogether) {
-      publish();
-    }
-  }
-
-  void publish() {
+  void offer(std::span<Entry* const> entries) {
     {
       const std::scoped_lock lock(mutex_);
-      offered_.insert(offered_.end(), unpublished_.begin(), unpublished_.end());
+      offered_.insert(offered_.end(), entries.begin(), entries.end());
     }
-    unpublished_.clear();
     changed_.notify_all();
   }
 
@@ -126,8 +104,7 @@ class DeferredBlocks::Helpers {
       }
       lock.unlock();
       try {
-        const Claim claim(*entry);
-        blocks.take_steps(*entry, scratch);
+        blocks.help(*entry, scratch);
       } catch (...) {
         const std::scoped_lock failing(mutex_);
         failure_ = failure_ ? failure_ : std::current_exception();
@@ -136,7 +113,6 @@ class DeferredBlocks::Helpers {
     }
   }
 
-  std::vector<Entry*> unpublished_;  // the owner's
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Entry*> offered_;
@@ -172,45 +148,84 @@ void DeferredBlocks::begin_batch(std::size_t threads) {
 void DeferredBlocks::defer(BlockId id, RowView x, std::span<const std::uint32_t> positives, Real weight) {
   Entry& entry = entries_[id];
   Step* step = &steps_.emplace_back(Step{x, positives, weight, nullptr});
-  const Claim claim(entry);
+  const QueueLock lock(entry);
   if (entry.first == nullptr) {
     entry.first = step;
     touched_.push_back(&entry);
-    if (helpers_) {
-      helpers_->offer(entry);
-    }
   } else {
     entry.last->next = step;
   }
   entry.last = step;
 }
 
-void DeferredBlocks::take_steps(Entry& entry, BlockScratch& scratch) const {
-  for (const Step* step = std::exchange(entry.first, nullptr); step != nullptr; step = step->next) {
-    entry.block.learn(step->x, step->weight, step->positives, params_, scratch);
+void DeferredBlocks::take(const Step* steps, SiblingBlock& block, BlockScratch& scratch) const {
+  for (const Step* step = steps; step != nullptr; step = step->next) {
+    block.learn(step->x, step->weight, step->positives, params_, scratch);
   }
+}
+
+/// Takes the steps of an entry until none wait, unless somebody is at it already, who will go on with them.
+void DeferredBlocks::help(Entry& entry, BlockScratch& scratch) const {
+  bool mine = false;
+  while (true) {
+    const Step* steps = nullptr;
+    {
+      const QueueLock lock(entry);
+      if (!mine && entry.busy.load(std::memory_order_acquire)) {
+        return;
+      }
+      steps = std::exchange(entry.first, nullptr);
+      mine = steps != nullptr;
+      entry.busy.store(mine, std::memory_order_release);
+    }
+    if (!mine) {
+      entry.busy.notify_one();
+      return;
+    }
+    try {
+      take(steps, entry.block, scratch);
+    } catch (...) {
+      entry.busy.store(false, std::memory_order_release);
+      entry.busy.notify_one();
+      throw;
+    }
+  }
+}
+
+/// The owner alone adds steps, so once none wait and no helper is at it, the block is the owner's.
+void DeferredBlocks::make_ready(Entry& entry) {
+  const Step* steps = nullptr;
+  for (bool taken = false; !taken;) {
+    entry.busy.wait(true, std::memory_order_acquire);
+    const QueueLock lock(entry);
+    taken = !entry.busy.load(std::memory_order_acquire);  // a helper may have come first
+    steps = taken ? std::exchange(entry.first, nullptr) : nullptr;
+  }
+  take(steps, entry.block, scratch_);
 }
 
 SiblingBlock& DeferredBlocks::ready(BlockId id) {
-  Entry& entry = entries_[id];
-  const Claim claim(entry);
-  take_steps(entry, scratch_);
-  return entry.block;  // nobody else touches it until the next step is deferred
+  make_ready(entries_[id]);
+  return entries_[id].block;
+}
+
+void DeferredBlocks::offer() {
+  if (helpers_) {
+    helpers_->offer(std::span(touched_).subspan(n_offered_));
+    n_offered_ = touched_.size();
+  }
 }
 
 void DeferredBlocks::end_batch() {
-  if (helpers_) {
-    helpers_->publish();
-    while (Entry* entry = helpers_->accept()) {
-      const Claim claim(*entry);
-      take_steps(*entry, scratch_);
-    }
+  offer();
+  while (Entry* entry = helpers_ ? helpers_->accept() : nullptr) {
+    help(*entry, scratch_);
   }
   for (Entry* entry : touched_) {
-    const Claim claim(*entry);
-    take_steps(*entry, scratch_);
+    make_ready(*entry);
   }
   touched_.clear();
+  n_offered_ = 0;
   steps_.clear();
   if (helpers_) {
     const std::unique_ptr<Helpers> helpers = std::exchange(helpers_, nullptr);

@@ -177,68 +177,133 @@ void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, 
   }
 }
 
-inline void store_packed(Real* out, __mmask16 lanes, __m512 values) {
-  const auto first = static_cast<__mmask16>(_bzhi_u32(0xFFFF, count_bits(lanes)));
-  _mm512_mask_storeu_ps(out, first, _mm512_maskz_compress_ps(lanes, values));
-}
-
-struct Cells {
-  __m512 weights;
-  __m512 accumulators;
+// Vectors of 4, 8 and 16 numbers. Narrow rows take narrow ones: a wide load that reaches into a neighbouring row, just
+// stored to, would have to wait for that store, and narrow roots and divisions are faster.
+struct Lanes4 {
+  using Vector = __m128;
+  static constexpr std::uint32_t kSize = 4;
+  static Vector all(Real x) { return _mm_set1_ps(x); }
+  static Vector load(const Real* from) { return _mm_loadu_ps(from); }
+  static Vector expand(std::uint32_t mask, const Real* from) {
+    return _mm_maskz_expandloadu_ps(static_cast<__mmask8>(mask), from);
+  }
+  static Vector compress(std::uint32_t mask, Vector v) { return _mm_maskz_compress_ps(static_cast<__mmask8>(mask), v); }
+  static Vector blend(std::uint32_t mask, Vector no, Vector yes) {
+    return _mm_mask_mov_ps(no, static_cast<__mmask8>(mask), yes);
+  }
+  static void store(Real* to, std::uint32_t mask, Vector v) { _mm_mask_storeu_ps(to, static_cast<__mmask8>(mask), v); }
+  static Vector sqrt(Vector v) { return _mm_sqrt_ps(v); }
 };
 
-inline Cells adagrad(Cells cells, __m512 g, __m512 rate, __m512 eps) {
-  const __m512 sum = _mm512_add_ps(cells.accumulators, _mm512_mul_ps(g, g));
-  const __m512 root = _mm512_maskz_sqrt_ps(0xFFFF, _mm512_add_ps(eps, sum));
-  return {_mm512_sub_ps(cells.weights, _mm512_div_ps(_mm512_mul_ps(rate, g), root)), sum};
+struct Lanes8 {
+  using Vector = __m256;
+  static constexpr std::uint32_t kSize = 8;
+  static Vector all(Real x) { return _mm256_set1_ps(x); }
+  static Vector load(const Real* from) { return _mm256_loadu_ps(from); }
+  static Vector expand(std::uint32_t mask, const Real* from) {
+    return _mm256_maskz_expandloadu_ps(static_cast<__mmask8>(mask), from);
+  }
+  static Vector compress(std::uint32_t mask, Vector v) {
+    return _mm256_maskz_compress_ps(static_cast<__mmask8>(mask), v);
+  }
+  static Vector blend(std::uint32_t mask, Vector no, Vector yes) {
+    return _mm256_mask_mov_ps(no, static_cast<__mmask8>(mask), yes);
+  }
+  static void store(Real* to, std::uint32_t mask, Vector v) {
+    _mm256_mask_storeu_ps(to, static_cast<__mmask8>(mask), v);
+  }
+  static Vector sqrt(Vector v) { return _mm256_sqrt_ps(v); }
+};
+
+struct Lanes16 {
+  using Vector = __m512;
+  static constexpr std::uint32_t kSize = 16;
+  static Vector all(Real x) { return _mm512_set1_ps(x); }
+  static Vector load(const Real* from) { return _mm512_loadu_ps(from); }
+  static Vector expand(std::uint32_t mask, const Real* from) {
+    return _mm512_maskz_expandloadu_ps(static_cast<__mmask16>(mask), from);
+  }
+  static Vector compress(std::uint32_t mask, Vector v) {
+    return _mm512_maskz_compress_ps(static_cast<__mmask16>(mask), v);
+  }
+  static Vector blend(std::uint32_t mask, Vector no, Vector yes) {
+    return _mm512_mask_mov_ps(no, static_cast<__mmask16>(mask), yes);
+  }
+  static void store(Real* to, std::uint32_t mask, Vector v) {
+    _mm512_mask_storeu_ps(to, static_cast<__mmask16>(mask), v);
+  }
+  static Vector sqrt(Vector v) { return _mm512_maskz_sqrt_ps(0xFFFF, v); }
+};
+
+/// Some columns of a row, unpacked.
+template <class Lanes>
+struct Cells {
+  typename Lanes::Vector weights;
+  typename Lanes::Vector accumulators;
+
+  static Cells expand(std::uint32_t mask, const Real* weights, const Real* accumulators) {
+    return {Lanes::expand(mask, weights), Lanes::expand(mask, accumulators)};
+  }
+
+  void compress(std::uint32_t mask, Real* to_weights, Real* to_accumulators) const {
+    const std::uint32_t first = _bzhi_u32(0xFFFF, count_bits(mask));
+    Lanes::store(to_weights, first, Lanes::compress(mask, weights));
+    Lanes::store(to_accumulators, first, Lanes::compress(mask, accumulators));
+  }
+
+  /// A step of the columns in the mask.
+  void step(std::uint32_t mask, const Real* gradients, Real value, const StepParams& params) {
+    const auto g = Lanes::load(gradients) * Lanes::all(value);
+    const auto sum = accumulators + g * g;
+    const auto root = Lanes::sqrt(Lanes::all(params.adagrad_eps) + sum);
+    weights = Lanes::blend(mask, weights, weights - Lanes::all(params.learning_rate) * g / root);
+    accumulators = Lanes::blend(mask, accumulators, sum);
+  }
+};
+
+/// Columns [first, first + Lanes::kSize) of a word, none of which is new or moves.
+template <class Lanes>
+inline void step_in_place(const WordStep& cells, std::uint32_t first, Real value, const StepParams& params) {
+  const auto present = static_cast<std::uint32_t>(_bzhi_u64(cells.after >> first, Lanes::kSize));
+  const auto stepping = static_cast<std::uint32_t>(_bzhi_u64(cells.active >> first, Lanes::kSize));
+  const std::uint32_t at = count_bits(_bzhi_u64(cells.after, first));
+  auto unpacked = Cells<Lanes>::expand(present, cells.weights_before + at, cells.accumulators_before + at);
+  unpacked.step(stepping, cells.gradients + first, value, params);
+  unpacked.compress(present, cells.weights_after + at, cells.accumulators_after + at);
 }
 
-/// The first n columns all take a step, and none is absent: nothing to expand or compress.
-inline void step_dense(const WordStep& cells, std::uint32_t n, __m512 value, __m512 rate, __m512 eps) {
-  for (std::uint32_t i = 0; i < n; i += kLanes) {
-    const auto lanes = static_cast<__mmask16>(_bzhi_u32(0xFFFF, n - i));
-    const Cells before{_mm512_maskz_loadu_ps(lanes, cells.weights_before + i),
-                       _mm512_maskz_loadu_ps(lanes, cells.accumulators_before + i)};
-    const __m512 g = _mm512_mul_ps(_mm512_loadu_ps(cells.gradients + i), value);
-    const Cells after = adagrad(before, g, rate, eps);
-    _mm512_mask_storeu_ps(cells.weights_after + i, lanes, after.weights);
-    _mm512_mask_storeu_ps(cells.accumulators_after + i, lanes, after.accumulators);
-  }
-}
-
-/// All loads come before all stores, because cells may move.
-inline void step_word(const WordStep& cells, __m512 value, __m512 rate, __m512 eps) {
-  const bool from_first_on = (cells.after & (cells.after + 1)) == 0;
-  if (from_first_on && cells.active == cells.after && cells.before == cells.after &&
-      cells.weights_before == cells.weights_after) {
-    step_dense(cells, count_bits(cells.after), value, rate, eps);
-    return;
-  }
-  __m512 weights[kGroups];
-  __m512 accumulators[kGroups];
-  const std::uint32_t n_groups = (kWordColumns - static_cast<std::uint32_t>(std::countl_zero(cells.after)) + 15) / 16;
+/// Any change of a word. All loads come before all stores, because cells may move.
+inline void step_moving(const WordStep& cells, Real value, const StepParams& params) {
+  Cells<Lanes16> groups[kGroups];
+  const std::uint32_t n_columns = kWordColumns - static_cast<std::uint32_t>(std::countl_zero(cells.after));
   std::uint32_t from = 0;
-  for (std::uint32_t group = 0; group < n_groups; ++group) {
+  for (std::uint32_t group = 0; group * kLanes < n_columns; ++group) {
     const __mmask16 present = lanes_of(cells.before, group);
-    const __mmask16 stepping = lanes_of(cells.active, group);
-    __m512 w = _mm512_maskz_expandloadu_ps(present, cells.weights_before + from);
-    __m512 a = _mm512_maskz_expandloadu_ps(present, cells.accumulators_before + from);
+    groups[group] = Cells<Lanes16>::expand(present, cells.weights_before + from, cells.accumulators_before + from);
+    groups[group].step(lanes_of(cells.active, group), cells.gradients + kLanes * group, value, params);
     from += count_bits(present);
-    if (stepping != 0) {
-      const __m512 g = _mm512_mul_ps(_mm512_loadu_ps(cells.gradients + kLanes * group), value);
-      const Cells stepped = adagrad({w, a}, g, rate, eps);
-      w = _mm512_mask_mov_ps(w, stepping, stepped.weights);
-      a = _mm512_mask_mov_ps(a, stepping, stepped.accumulators);
-    }
-    weights[group] = w;
-    accumulators[group] = a;
   }
   std::uint32_t to = 0;
-  for (std::uint32_t group = 0; group < n_groups; ++group) {
+  for (std::uint32_t group = 0; group * kLanes < n_columns; ++group) {
     const __mmask16 lanes = lanes_of(cells.after, group);
-    store_packed(cells.weights_after + to, lanes, weights[group]);
-    store_packed(cells.accumulators_after + to, lanes, accumulators[group]);
+    groups[group].compress(lanes, cells.weights_after + to, cells.accumulators_after + to);
     to += count_bits(lanes);
+  }
+}
+
+inline void step_word(const WordStep& cells, Real value, const StepParams& params) {
+  if (cells.before != cells.after || cells.weights_before != cells.weights_after) {
+    step_moving(cells, value, params);
+  } else if (cells.after >> Lanes4::kSize == 0) {
+    step_in_place<Lanes4>(cells, 0, value, params);
+  } else if (cells.after >> Lanes8::kSize == 0) {
+    step_in_place<Lanes8>(cells, 0, value, params);
+  } else {
+    for (MaskWord rest = cells.active; rest != 0;) {  // only where something is active
+      const std::uint32_t first = static_cast<std::uint32_t>(std::countr_zero(rest)) / kLanes * kLanes;
+      rest &= ~(MaskWord{0xFFFF} << first);
+      step_in_place<Lanes16>(cells, first, value, params);
+    }
   }
 }
 
@@ -259,16 +324,11 @@ inline void prefetch_accumulators(const MaskWord* row, std::uint32_t mask_words,
 
 void step(MaskWord* const* rows, const Real* values, std::size_t n_rows, std::uint32_t mask_words,
           const StepParams& params) {
-  const __m512 rate = _mm512_set1_ps(params.learning_rate);
-  const __m512 eps = _mm512_set1_ps(params.adagrad_eps);
-  // Rows of few columns lie in the lines that scoring has fetched.
-  const bool wide = mask_words > 1 || params.active[0] >> 8 != 0;
   for (std::size_t i = 0; i < n_rows; ++i) {
-    if (wide && i + kAhead < n_rows) {
+    if (i + kAhead < n_rows) {
       prefetch_accumulators(rows[i + kAhead], mask_words, params.active);
     }
-    const __m512 value = _mm512_set1_ps(values[i]);
-    const auto step_cells = [&](const WordStep& cells) { step_word(cells, value, rate, eps); };
+    const auto step_cells = [&](const WordStep& cells) { step_word(cells, values[i], params); };
     if (mask_words == 1) {
       step_row(rows[i], 1, params, step_cells);  // a constant, so that its loops vanish
     } else {

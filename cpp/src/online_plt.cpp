@@ -9,6 +9,12 @@
 
 namespace oplt {
 
+namespace {
+
+constexpr std::size_t kOfferEvery = 512;  // examples
+
+}  // namespace
+
 OnlinePlt::OnlinePlt(const TrainParams& params) : OnlinePlt(params, LabelTree()) {}
 
 OnlinePlt::OnlinePlt(const TrainParams& params, LabelTree tree)
@@ -34,6 +40,9 @@ void OnlinePlt::learn(std::size_t n, const std::function<Example(std::size_t)>& 
       extend_tree(next.x, next.labels);
       update_classifiers(next);
       ++n_examples_;
+      if ((i + 1) % kOfferEvery == 0) {
+        blocks_.offer();
+      }
     }
   } catch (...) {
     blocks_.end_batch();

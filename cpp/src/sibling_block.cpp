@@ -107,7 +107,9 @@ void SiblingBlock::score(RowView x, BlockScratch& scratch) const {
     // Writable, because learn() goes on to change the rows; here they are only read.
     scratch.row_pointers[i] = scratch.rows[i] == kNone ? nullptr : const_cast<MaskWord*>(arena_.at(scratch.rows[i]));
     prefetch(scratch.row_pointers[i]);
-    prefetch(scratch.row_pointers[i] + kCacheLine);
+    if (mask_words_ + n_columns_ > kCacheLine) {
+      prefetch(scratch.row_pointers[i] + kCacheLine);
+    }
   }
   scratch.kernels->score(scratch.row_pointers.data(), x.values.data(), n, mask_words_, scratch.scores.data());
 }

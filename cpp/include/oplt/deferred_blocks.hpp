@@ -21,7 +21,7 @@ namespace oplt {
 /// The classifiers of different blocks never read each other. So a step need not be taken at once: it waits in the
 /// queue of its block, and the queue is worked off, in order, when somebody needs the block or the batch ends. The
 /// result is the same to the bit, but a block is worked on while it is in the cache, and different blocks can be
-/// worked on by different threads: whoever has claimed a block is alone with it, and needs no lock.
+/// worked on by different threads: whoever has taken a queue is alone with its block, and needs no lock.
 ///
 /// One thread, the owner, calls the members; helpers live from begin_batch() to end_batch().
 class DeferredBlocks {
@@ -45,6 +45,10 @@ class DeferredBlocks {
   /// A step for the block to take. The row and the positives must live until the end of the batch.
   void defer(BlockId id, RowView x, std::span<const std::uint32_t> positives, Real weight);
 
+  /// Lets helpers take the steps that wait now, while the owner goes on. To be called seldom, so that each block has
+  /// some work together.
+  void offer();
+
   /// Takes all steps that wait; rethrows what a helper threw.
   void end_batch();
 
@@ -60,22 +64,26 @@ class DeferredBlocks {
 
   struct Entry {
     SiblingBlock block;
-    std::atomic<bool> claimed{false};  // whoever sets it may use all the rest
-    Step* first = nullptr;             // the queue
+    std::atomic<bool> busy{false};  // a helper takes steps of the block
+    std::atomic_flag locked;        // guards the queue, and the change of busy
+    Step* first = nullptr;          // the queue
     Step* last = nullptr;
 
     explicit Entry(SiblingBlock b) : block(std::move(b)) {}
   };
 
-  class Claim;
+  class QueueLock;
   class Helpers;
 
-  void take_steps(Entry& entry, BlockScratch& scratch) const;
+  void take(const Step* steps, SiblingBlock& block, BlockScratch& scratch) const;
+  void help(Entry& entry, BlockScratch& scratch) const;
+  void make_ready(Entry& entry);
 
   TrainParams params_;
   std::deque<Entry> entries_;    // entries never move: helpers hold on to them
   std::deque<Step> steps_;       // of the batch
   std::vector<Entry*> touched_;  // entries that have got steps in the batch, some more than once
+  std::size_t n_offered_ = 0;    // of these
   std::unique_ptr<Helpers> helpers_;
   BlockScratch scratch_;
 };
