@@ -65,7 +65,7 @@ class Oracle:
 def assert_same_tree(core: OnlinePLT, oracle: Oracle) -> None:
     tree = oracle.model.tree
     assert core.tree.parents.tolist() == [-1 if parent is None else parent for parent in tree.parent]
-    assert core.tree.labels == [None if label is None else oracle.names[label] for label in tree.label]
+    assert list(core.tree.labels) == [None if label is None else oracle.names[label] for label in tree.label]
 
 
 def assert_same_classifiers(core: Classifiers, expected: Mapping[int, reference.Classifier]) -> None:
