@@ -4,8 +4,8 @@
 
 Run: OPLT_DATA=<folder> python benchmarks/tuning/run.py nvd-cpe tibkat-gnd yso-finna-en
 
-Each block of 256 examples is predicted before it is learnt. Starting from the defaults, one setting at a time is varied.
-The rows of the table are ordered as they ran; times are of one noisy machine.
+Each block of 256 examples is predicted before it is learnt. Starting from a base, one setting at a time is varied. The
+rows of the table are ordered as they ran; times are of one noisy machine.
 """
 
 from __future__ import annotations
