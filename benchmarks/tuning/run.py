@@ -48,7 +48,8 @@ def progressive(settings: dict[str, Any], X: Any, Y: list[list[int]]) -> str:
         model.learn_many(rows, labels)
         learning += time.perf_counter() - start
     precision = " / ".join(f"{p:.2f}" for p in 100 * hits / len(Y))
-    return f"{precision} · {1e6 * learning / len(Y):.0f} µs · {model.memory_bytes / 1e6:.0f} MB"
+    memory = f"{model.memory_bytes / 1e6:.0f} MB, {model.memory_bytes / model.n_cells:.1f} bytes/cell"
+    return f"{precision} · {1e6 * learning / len(Y):.0f} µs · {memory}"
 
 
 def main() -> None:

@@ -183,6 +183,7 @@ void bind_model(nb::module_& m) {
       .def("label_names", &label_names, "ids"_a)
       .def_prop_ro("n_examples", [](const Model& model) { return ask(model, &OnlinePlt::n_examples); })
       .def_prop_ro("n_updates", [](const Model& model) { return ask(model, &OnlinePlt::n_updates); })
+      .def_prop_ro("n_cells", [](const Model& model) { return ask(model, &OnlinePlt::n_cells); })
       .def_prop_ro("n_nodes", [](const Model& model) { return ask(model, &OnlinePlt::n_nodes); })
       .def_prop_ro("n_labels", [](const Model& model) { return ask(model, &OnlinePlt::n_labels); })
       .def_prop_ro("depth", [](const Model& model) { return ask(model, &OnlinePlt::depth); })

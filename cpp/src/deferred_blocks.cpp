@@ -131,6 +131,14 @@ BlockId DeferredBlocks::add(SiblingBlock block) {
   return static_cast<BlockId>(entries_.size() - 1);
 }
 
+std::size_t DeferredBlocks::n_cells() const {
+  std::size_t n = 0;
+  for (const Entry& entry : entries_) {
+    n += entry.block.n_cells();
+  }
+  return n;
+}
+
 std::size_t DeferredBlocks::memory_bytes() const {
   std::size_t bytes = 0;
   for (const Entry& entry : entries_) {

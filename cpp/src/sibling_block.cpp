@@ -83,6 +83,12 @@ void SiblingBlock::for_each_row(Visit visit) const {
   }
 }
 
+std::size_t SiblingBlock::n_cells() const {
+  std::size_t n = 0;
+  for_each_row([&](FeatureId, const Row& row) { n += row.count; });
+  return n;
+}
+
 /// A new row with this mask (or these first words of it); its cells are not initialised.
 SiblingBlock::Row SiblingBlock::add_row(FeatureId feature, std::span<const MaskWord> mask) {
   const std::uint32_t offset = arena_.allocate(row_words(count_all_bits(mask)));

@@ -306,6 +306,11 @@ class OnlinePLT:
         return self._core.depth
 
     @property
+    def n_cells(self) -> int:
+        """Number of weights that were ever touched; each takes 8 bytes, and its row some more."""
+        return self._core.n_cells
+
+    @property
     def memory_bytes(self) -> int:
         """Memory that the learnt state takes."""
         return self._core.memory_bytes

@@ -32,7 +32,9 @@ def test_the_counts() -> None:
     model.learn_many([{"a": 1.0, "b": 2.0}, {"b": 1.0}, {"c": 1}], [["x", "y"], [], ["z"]])
     assert (model.n_labels, model.n_features, model.n_examples, model.depth) == (3, 3, 3, 2)
     assert (model.tree.n_labels, model.tree.depth) == (3, 2)
-    assert model.memory_bytes > 0
+    # At most one for each feature (and the bias) of each classifier, auxiliary ones included.
+    assert 0 < model.n_cells <= 4 * 2 * model.tree.n_nodes
+    assert model.memory_bytes > 8 * model.n_cells
     assert repr(model) == "<OnlinePLT(arity=2, max_leaves=2): 3 labels, 3 features, 3 examples, depth 2>"
 
 

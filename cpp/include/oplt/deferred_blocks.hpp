@@ -52,6 +52,7 @@ class DeferredBlocks {
   /// Takes all steps that wait; rethrows what a helper threw.
   void end_batch();
 
+  std::size_t n_cells() const;
   std::size_t memory_bytes() const;
 
  private:

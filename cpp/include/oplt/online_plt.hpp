@@ -68,6 +68,8 @@ class OnlinePlt {
   std::uint64_t n_examples() const { return n_examples_; }
   /// Steps of single classifiers, auxiliary ones included, since the model was made or loaded.
   std::uint64_t n_updates() const { return n_updates_; }
+  /// Weights that were ever touched, each with its accumulator.
+  std::size_t n_cells() const { return blocks_.n_cells(); }
   std::size_t memory_bytes() const;
 
   /// The node's classifier, and its auxiliary one if it has one.

@@ -50,6 +50,7 @@ class SiblingBlock {
   Column n_columns() const { return n_columns_; }
   Column n_children() const { return n_columns_ - (auxiliary_ ? 1 : 0); }
   std::size_t n_rows() const { return rows_.size(); }
+  std::size_t n_cells() const;
   std::size_t memory_bytes() const { return rows_.memory_bytes() + arena_.memory_bytes(); }
 
   /// Scores w·x of the children; the span lies in `scratch` and is valid until its next use.
