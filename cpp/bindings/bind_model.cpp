@@ -99,26 +99,6 @@ std::pair<NumpyArray<NodeId>, NumpyArray<LabelId>> tree(const Model& model) {
   return {to_numpy(std::move(parents)), to_numpy(std::move(labels))};
 }
 
-/// Names of labels. They are copied first: the vocabulary's own text may move when somebody learns.
-NameObjects label_names(const Model& model, const Ids& ids) {
-  std::string text;
-  std::vector<std::pair<std::size_t, std::int64_t>> ends;  // where each text ends in `text`; the integer
-  inspect(model, [&](const OnlinePlt&, const Vocabulary&, const Vocabulary& labels) {
-    for (const std::uint32_t id : view(ids)) {
-      const Name name = labels.name(id);
-      text += name.text;
-      ends.emplace_back(text.size(), name.number);
-    }
-  });
-  NameObjects names;
-  std::size_t begin = 0;
-  for (const auto& [end, number] : ends) {
-    names.append(from_name({.text = std::string_view(text).substr(begin, end - begin), .number = number}));
-    begin = end;
-  }
-  return names;
-}
-
 CellArrays to_arrays(const std::vector<Cell>& cells) {
   std::vector<FeatureId> features;
   std::vector<Real> weights;
@@ -157,6 +137,8 @@ std::optional<std::pair<std::size_t, std::string>> first_bad_name(const NameObje
 
 void bind_model(nb::module_& m) {
   m.attr("NONE") = kNone;
+  m.attr("LARGEST_VALUE") = kLargestValue;
+  m.attr("LARGEST_WEIGHT") = kLargestWeight;
   m.def("first_bad_name", &first_bad_name, "names"_a,
         "The first element that cannot be a name, as (position, what it is), or None.");
 
@@ -180,7 +162,9 @@ void bind_model(nb::module_& m) {
       .def("predict_many", &predict_many, "indptr"_a, "names"_a, "values"_a, "params"_a)
       .def("tree", &tree, "Parents and label ids of the nodes; NONE for none.")
       .def("classifier", &classifier, "node"_a, nb::kw_only(), "auxiliary"_a = false)
-      .def("label_names", &label_names, "ids"_a)
+      .def(
+          "label_names", [](const Model& model, const Ids& ids) { return NameObjects(label_names(model, view(ids))); },
+          "ids"_a)
       .def_prop_ro("n_examples", [](const Model& model) { return ask(model, &OnlinePlt::n_examples); })
       .def_prop_ro("n_updates", [](const Model& model) { return ask(model, &OnlinePlt::n_updates); })
       .def_prop_ro("n_cells", [](const Model& model) { return ask(model, &OnlinePlt::n_cells); })

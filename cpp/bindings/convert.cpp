@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "oplt/error.hpp"
 
@@ -49,6 +50,29 @@ PythonNames::PythonNames(nb::handle names) {
     // No conversion: the view must be of the array that `names` keeps alive.
     numbers_ = view(nb::cast<Array<std::int32_t>>(names, false));
   }
+}
+
+nb::list label_names(const Model& model, std::span<const LabelId> ids) {
+  std::string text;
+  std::vector<std::pair<std::size_t, std::int64_t>> ends;  // where each text ends in `text`; the integer
+  const auto copy = [&](const OnlinePlt&, const Vocabulary&, const Vocabulary& labels) {
+    for (const LabelId id : ids) {
+      const Name name = labels.name(id);
+      text += name.text;
+      ends.emplace_back(text.size(), name.number);
+    }
+  };
+  {
+    const nb::gil_scoped_release release;
+    model.inspect(copy);
+  }
+  nb::list names;
+  std::size_t begin = 0;
+  for (const auto& [end, number] : ends) {
+    names.append(from_name({.text = std::string_view(text).substr(begin, end - begin), .number = number}));
+    begin = end;
+  }
+  return names;
 }
 
 }  // namespace oplt::bindings

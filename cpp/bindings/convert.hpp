@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "oplt/model.hpp"
 #include "oplt/vocabulary.hpp"
 
 namespace oplt::bindings {
@@ -42,6 +43,9 @@ NumpyArray<T> to_numpy(std::vector<T> values) {
 Name to_name(nb::handle object);
 
 nb::object from_name(const Name& name);
+
+/// Names of labels. They are copied before they are converted: the vocabulary's own text may move when somebody learns.
+nb::list label_names(const Model& model, std::span<const LabelId> ids);
 
 /// Names from a list of str and int, or from an array of int32. Views: the Python object must outlive it.
 class PythonNames {

@@ -7,5 +7,6 @@ NB_MODULE(_core, m) {
   oplt::bindings::bind_errors(m);
   oplt::bindings::bind_params(m);
   oplt::bindings::bind_model(m);
+  oplt::bindings::bind_one(m);
   oplt::bindings::bind_datasets(m);
 }

@@ -176,8 +176,8 @@ class OnlinePLT:
         weight
             How much it counts.
         """
-        rows = as_row(x)
-        self._learn(rows, as_labels([labels], 1), as_weights([weight], 1))
+        if not _core.learn_one(self._core, x, labels, weight):
+            self._learn(as_row(x), as_labels([labels], 1), as_weights([weight], 1))
 
     def learn_many(
         self,
@@ -232,7 +232,9 @@ class OnlinePLT:
         -------
         Labels and their probabilities, most probable first; empty if the model knows no label yet.
         """
-        return self._predict(as_row(x), predict_params(k, threshold, beam, threads=1))[0]
+        params = predict_params(k, threshold, beam, threads=1)
+        found = _core.predict_one(self._core, x, params)
+        return self._predict(as_row(x), params)[0] if found is None else found
 
     def predict_many(
         self,

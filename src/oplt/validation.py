@@ -19,9 +19,8 @@ from oplt.errors import InvalidInputError
 
 __all__ = ["NamedLabels", "NamedRows", "as_labels", "as_row", "as_rows", "as_weights", "check_names"]
 
-# Within these limits no score becomes infinite or NaN, whatever the stream.
-_LARGEST_VALUE = 1e12
-_LARGEST_WEIGHT = 1e6
+_LARGEST_VALUE = _core.LARGEST_VALUE
+_LARGEST_WEIGHT = _core.LARGEST_WEIGHT
 
 Names = list[Any] | npt.NDArray[np.int32]
 

@@ -18,7 +18,11 @@
 
 namespace oplt {
 
-/// Features by name. The names of one row are distinct, the values finite and at most 1e12 in size.
+/// Within these limits no score becomes infinite or NaN, whatever the stream.
+inline constexpr Real kLargestValue = 1e12F;
+inline constexpr Real kLargestWeight = 1e6F;
+
+/// Features by name. The names of one row are distinct, the values at most kLargestValue in size.
 struct NamedRows {
   RowBounds bounds;
   NameList names;
@@ -52,7 +56,8 @@ class Model {
 
   Model(const TrainParams& params, std::span<const std::byte> saved);
 
-  /// Learns the rows in order. `weights` is empty or has one weight a row, above 0 and at most 1e6.
+  /// Learns the rows in order. `weights` is empty or has one weight a row, above 0 and at most
+  /// kLargestWeight.
   void learn_many(const NamedRows& x, const NamedLabels& y, std::span<const Real> weights, std::size_t threads);
 
   /// Calls `poll`, if given, in the calling thread every now and then; what it throws ends the prediction.

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+//
+// The short way for one example in the most usual form: a dict of floats or ints and a list of labels. Whatever is
+// unusual or wrong is left to the long way through src/oplt/validation.py, which knows all forms and all errors.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "convert.hpp"
+#include "oplt/error.hpp"
+#include "oplt/model.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace oplt::bindings {
+
+namespace {
+
+using LabelAndProbability = std::pair<nb::any, Real>;
+
+/// The names and values of one example. The texts belong to the Python objects.
+struct OneRow {
+  std::vector<Name> names;
+  std::vector<Real> values;
+
+  NamedRows view(const std::array<std::int64_t, 2>& bounds) const { return {{bounds}, {names, {}}, values}; }
+  std::array<std::int64_t, 2> bounds() const { return {0, static_cast<std::int64_t>(names.size())}; }
+};
+
+std::optional<Name> usual_name(nb::handle object) {
+  try {
+    return to_name(object);
+  } catch (const InvalidInput&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<Real> usual_value(nb::handle object) {
+  double value = 0;
+  if (PyFloat_Check(object.ptr())) {
+    value = PyFloat_AsDouble(object.ptr());
+  } else if (PyLong_Check(object.ptr())) {
+    value = PyLong_AsDouble(object.ptr());
+    if (PyErr_Occurred() != nullptr) {
+      PyErr_Clear();
+      return std::nullopt;
+    }
+  } else {
+    return std::nullopt;
+  }
+  const auto real = static_cast<Real>(value);
+  return std::abs(real) <= kLargestValue ? std::optional(real) : std::nullopt;  // NaN is not
+}
+
+std::optional<OneRow> usual_row(nb::handle x) {
+  if (!PyDict_Check(x.ptr())) {
+    return std::nullopt;
+  }
+  OneRow row;
+  for (const auto [key, object] : nb::borrow<nb::dict>(x)) {
+    const std::optional<Name> name = usual_name(key);
+    const std::optional<Real> value = usual_value(object);
+    if (!name || !value) {
+      return std::nullopt;
+    }
+    if (*value != 0) {
+      row.names.push_back(*name);
+      row.values.push_back(*value);
+    }
+  }
+  return row;
+}
+
+std::optional<std::vector<Name>> usual_labels(nb::handle labels) {
+  if (!PyList_Check(labels.ptr())) {
+    const std::optional<Name> single = usual_name(labels);
+    return single ? std::optional(std::vector{*single}) : std::nullopt;
+  }
+  std::vector<Name> names;
+  for (const nb::handle label : nb::borrow<nb::list>(labels)) {
+    const std::optional<Name> name = usual_name(label);
+    if (!name) {
+      return std::nullopt;
+    }
+    names.push_back(*name);
+  }
+  return names;
+}
+
+/// False if the example has not the usual form; then nothing has happened.
+bool learn_one(Model& model, nb::handle x, nb::handle labels, nb::handle weight) {
+  const std::optional<OneRow> row = usual_row(x);
+  const std::optional<std::vector<Name>> names = usual_labels(labels);
+  const std::optional<Real> checked_weight = usual_value(weight);
+  if (!row || !names || !checked_weight || !(*checked_weight > 0 && *checked_weight <= kLargestWeight)) {
+    return false;
+  }
+  const auto bounds = row->bounds();
+  const std::array<std::int64_t, 2> label_bounds{0, static_cast<std::int64_t>(names->size())};
+  const nb::gil_scoped_release release;
+  model.learn_many(row->view(bounds), {{label_bounds}, {*names, {}}}, {&*checked_weight, 1}, 1);
+  return true;
+}
+
+/// Labels and probabilities, or None if the example has not the usual form.
+std::optional<std::vector<LabelAndProbability>> predict_one(const Model& model, nb::handle x,
+                                                            const PredictParams& params) {
+  const std::optional<OneRow> row = usual_row(x);
+  if (!row) {
+    return std::nullopt;
+  }
+  const auto bounds = row->bounds();
+  Predictions found;
+  {
+    const nb::gil_scoped_release release;
+    found = model.predict_many(row->view(bounds), params);
+  }
+  const nb::list names = label_names(model, found.labels);
+  std::vector<LabelAndProbability> result;
+  for (std::size_t i = 0; i < found.labels.size(); ++i) {
+    result.emplace_back(nb::borrow<nb::any>(names[i]), found.probabilities[i]);
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_one(nb::module_& m) {
+  m.def("learn_one", &learn_one, "model"_a, "x"_a.none(), "labels"_a.none(), "weight"_a.none());
+  m.def("predict_one", &predict_one, "model"_a, "x"_a.none(), "params"_a);
+}
+
+}  // namespace oplt::bindings
