@@ -40,8 +40,12 @@ NodeId TreePolicy::walk_down(const LabelTree& tree, NodeId from, const ChildProb
                              Random& random) const {
   NodeId v = from;
   while (!stops_at(tree, v)) {
-    v = params_.policy == Policy::kRandom ? tree.node(v).children[random.below(tree.n_children(v))]
-                                          : best_child(tree, v, probabilities(v));
+    if (params_.policy == Policy::kRandom) {
+      v = tree.node(v).children[random.below(tree.n_children(v))];
+    } else {
+      // Where only the balance counts, nothing is asked: the blocks on the way need not be ready.
+      v = best_child(tree, v, params_.alpha < 1.0 ? probabilities(v) : std::span<const Real>());
+    }
   }
   return v;
 }
@@ -57,7 +61,7 @@ NodeId TreePolicy::best_child(const LabelTree& tree, NodeId v, std::span<const R
   NodeId best = kNone;
   double best_score = -std::numeric_limits<double>::infinity();
   for (const NodeId child : tree.node(v).children) {  // ascending: the lower node id wins a tie
-    const double fit = probabilities[tree.node(child).position];
+    const double fit = probabilities.empty() ? 0.0 : probabilities[tree.node(child).position];
     const double score = (1.0 - params_.alpha) * fit + params_.alpha * balance(tree, v, child);
     if (score > best_score) {
       best = child;

@@ -129,7 +129,8 @@ class OnlinePLT:
         **changes
             Settings to change.
         """
-        return cls(**{"arity": 2, "max_leaves": 100, "gate": 0.0, **changes})
+        settings = {"policy": "best-greedy", "alpha": 0.75, "arity": 2, "max_leaves": 100, "gate": 0.0}
+        return cls(**{**settings, "learning_rate": 1.0, "adagrad_eps": 0.01, **changes})
 
     @classmethod
     def from_tree(cls, tree: LabelTree, **settings: Any) -> OnlinePLT:

@@ -23,11 +23,11 @@ class Settings:
 
     policy: str = "best-greedy"
     alpha: float = 0.75
-    arity: int = 16
-    max_leaves: int = 32
+    arity: int = 31
+    max_leaves: int = 31
     learning_rate: float = 1.0
     adagrad_eps: float = 0.01
-    gate: float = 0.1
+    gate: float = 0.15
     bias: bool = True
     normalize: bool = True
     seed: int = 0
