@@ -40,10 +40,10 @@ class DeferredBlocks::QueueLock {
 /// Threads that take the steps of blocks that were offered, the longest waiting first.
 class DeferredBlocks::Helpers {
  public:
-  Helpers(const DeferredBlocks& blocks, std::size_t n) {
+  Helpers(const DeferredBlocks& blocks, std::size_t n, std::function<void()> first) : first_(std::move(first)) {
     for (std::size_t i = 0; i < n; ++i) {
       try {
-        threads_.emplace_back([this, &blocks] { work(blocks); });
+        threads_.emplace_back([this, &blocks, i] { work(blocks, i == 0); });
       } catch (const std::system_error&) {
         break;  // no more threads to be had: the owner does their work
       }
@@ -93,7 +93,20 @@ class DeferredBlocks::Helpers {
     return entry;
   }
 
-  void work(const DeferredBlocks& blocks) {
+  template <class Job>
+  void attempt(Job job) {
+    try {
+      job();
+    } catch (...) {
+      const std::scoped_lock lock(mutex_);
+      failure_ = failure_ ? failure_ : std::current_exception();
+    }
+  }
+
+  void work(const DeferredBlocks& blocks, bool begins) {
+    if (begins && first_) {
+      attempt(first_);
+    }
     BlockScratch scratch;
     std::unique_lock lock(mutex_);
     while (true) {
@@ -103,12 +116,7 @@ class DeferredBlocks::Helpers {
         return;
       }
       lock.unlock();
-      try {
-        blocks.help(*entry, scratch);
-      } catch (...) {
-        const std::scoped_lock failing(mutex_);
-        failure_ = failure_ ? failure_ : std::current_exception();
-      }
+      attempt([&] { blocks.help(*entry, scratch); });
       lock.lock();
     }
   }
@@ -116,6 +124,7 @@ class DeferredBlocks::Helpers {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Entry*> offered_;
+  std::function<void()> first_;
   bool closed_ = false;
   std::exception_ptr failure_;
   std::vector<std::thread> threads_;
@@ -147,15 +156,15 @@ std::size_t DeferredBlocks::memory_bytes() const {
   return bytes;
 }
 
-void DeferredBlocks::begin_batch(std::size_t threads) {
+void DeferredBlocks::begin_batch(std::size_t threads, std::function<void()> first) {
   if (threads > 1) {
-    helpers_ = std::make_unique<Helpers>(*this, threads - 1);
+    helpers_ = std::make_unique<Helpers>(*this, threads - 1, std::move(first));
   }
 }
 
 void DeferredBlocks::defer(BlockId id, RowView x, std::span<const std::uint32_t> positives, Real weight) {
   Entry& entry = entries_[id];
-  Step* step = &steps_.emplace_back(Step{x, positives, weight, nullptr});
+  Step* step = std::construct_at(steps_.allocate(1).data(), Step{x, positives, weight, nullptr});
   const QueueLock lock(entry);
   if (entry.first == nullptr) {
     entry.first = step;
@@ -166,9 +175,10 @@ void DeferredBlocks::defer(BlockId id, RowView x, std::span<const std::uint32_t>
   entry.last = step;
 }
 
-void DeferredBlocks::take(const Step* steps, SiblingBlock& block, BlockScratch& scratch) const {
+void DeferredBlocks::take(const Step* steps, Entry& entry, BlockScratch& scratch) const {
   for (const Step* step = steps; step != nullptr; step = step->next) {
-    block.learn(step->x, step->weight, step->positives, params_, scratch);
+    entry.block.learn(step->x, step->weight, step->positives, params_, scratch);
+    entry.n_updates += entry.block.n_classifiers();
   }
 }
 
@@ -191,7 +201,7 @@ void DeferredBlocks::help(Entry& entry, BlockScratch& scratch) const {
       return;
     }
     try {
-      take(steps, entry.block, scratch);
+      take(steps, entry, scratch);
     } catch (...) {
       entry.busy.store(false, std::memory_order_release);
       entry.busy.notify_one();
@@ -209,7 +219,7 @@ void DeferredBlocks::make_ready(Entry& entry) {
     taken = !entry.busy.load(std::memory_order_acquire);  // a helper may have come first
     steps = taken ? std::exchange(entry.first, nullptr) : nullptr;
   }
-  take(steps, entry.block, scratch_);
+  take(steps, entry, scratch_);
 }
 
 SiblingBlock& DeferredBlocks::ready(BlockId id) {
@@ -231,6 +241,7 @@ void DeferredBlocks::end_batch() {
   }
   for (Entry* entry : touched_) {
     make_ready(*entry);
+    n_updates_ += std::exchange(entry->n_updates, 0);
   }
   touched_.clear();
   n_offered_ = 0;

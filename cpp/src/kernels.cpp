@@ -23,51 +23,67 @@ struct WordStep {
   MaskWord before;
   MaskWord after;
   MaskWord active;
+  MaskWord pending;  // those new cells that begin as the inverse of the auxiliary one
   Real* weights_before;
   Real* weights_after;
   Real* accumulators_before;
   Real* accumulators_after;
+  Real inverse_weight;
+  Real inverse_accumulator;
   const Real* gradients;
 };
 
 /// Calls step_word for each word in which something changes, from the last to the first: cells move to the right only.
 template <class StepWord>
-inline void step_row(MaskWord* row, std::uint32_t mask_words, const StepParams& params, StepWord step_word) {
+inline void step_row(MaskWord* row, const MaskWord* after_mask, std::uint32_t mask_words, const StepParams& params,
+                     StepWord step_word) {
   std::uint32_t before = 0;
   std::uint32_t after = 0;
   for (std::uint32_t i = 0; i < mask_words; ++i) {
     before += count_bits(row[i]);
-    after += count_bits(row[i] | params.active[i]);
+    after += count_bits(after_mask[i]);
   }
   Real* weights = weights_of(row, mask_words);
   Real* accumulators = weights + capacity_for(after);
+  const Real inverse_weight = Real{0} - weights[0];  // not -w: a zero keeps its sign, and so its bits
+  const Real inverse_accumulator = accumulators[0];
+  bool above_last = (row[0] & kAuxiliaryBit) != 0;  // of a row that has an auxiliary cell
   for (std::uint32_t i = mask_words; i-- > 0;) {
-    const MaskWord mask = row[i] | params.active[i];
-    before -= count_bits(row[i]);
-    after -= count_bits(mask);
-    if (params.active[i] != 0 || before != after) {
-      step_word(WordStep{row[i], mask, params.active[i], weights + before, weights + after, accumulators + before,
-                         accumulators + after, params.gradients + i * kWordColumns});
-      row[i] = mask;
+    const MaskWord mask = row[i];
+    before -= count_bits(mask);
+    after -= count_bits(after_mask[i]);
+    const MaskWord pending = !above_last ? 0 : after_mask[i] & (mask == 0 ? ~MaskWord{0} : bits_above(mask));
+    above_last = above_last && mask == 0;
+    if (params.active[i] != 0 || mask != after_mask[i] || before != after) {
+      step_word(WordStep{mask, after_mask[i], params.active[i], pending, weights + before, weights + after,
+                         accumulators + before, accumulators + after, inverse_weight, inverse_accumulator,
+                         params.gradients + i * kWordColumns});
+      row[i] = after_mask[i];
     }
   }
 }
 
 namespace portable {
 
-void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, std::uint32_t mask_words,
-           Real* scores) {
-  std::fill_n(scores, std::size_t{mask_words} * kWordColumns, Real{0});
+void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores) {
+  std::fill_n(scores, (shape.n_columns + kLanes - 1) / kLanes * kLanes, Real{0});
   for (std::size_t i = 0; i < n_rows; ++i) {
     if (rows[i] == nullptr) {
       continue;
     }
-    const Real* weight = weights_of(rows[i], mask_words);
-    for (std::uint32_t word = 0; word < mask_words; ++word) {
-      for (MaskWord mask = rows[i][word]; mask != 0; mask &= mask - 1) {
-        scores[word * kWordColumns + static_cast<std::uint32_t>(std::countr_zero(mask))] += *weight++ * values[i];
+    const Real* weight = weights_of(rows[i], shape.mask_words);
+    const Real inverse = Real{0} - *weight;
+    const auto add = [&](std::uint32_t word, MaskWord columns, auto next_weight) {
+      for (; columns != 0; columns &= columns - 1) {
+        scores[word * kWordColumns + static_cast<std::uint32_t>(std::countr_zero(columns))] +=
+            next_weight() * values[i];
       }
+    };
+    for (std::uint32_t word = 0; word < shape.mask_words; ++word) {
+      add(word, rows[i][word], [&] { return *weight++; });
     }
+    for_each_pending(rows[i], shape,
+                     [&](std::uint32_t word, MaskWord pending) { add(word, pending, [&] { return inverse; }); });
   }
 }
 
@@ -86,6 +102,9 @@ void step_word(const WordStep& cells, Real value, const StepParams& params) {
       --from;
       weight = cells.weights_before[from];
       accumulator = cells.accumulators_before[from];
+    } else if ((cells.pending & bit) != 0) {
+      weight = cells.inverse_weight;
+      accumulator = cells.inverse_accumulator;
     }
     if ((cells.active & bit) != 0) {
       const Real g = cells.gradients[column] * value;
@@ -97,10 +116,11 @@ void step_word(const WordStep& cells, Real value, const StepParams& params) {
   }
 }
 
-void step(MaskWord* const* rows, const Real* values, std::size_t n_rows, std::uint32_t mask_words,
-          const StepParams& params) {
+void step(MaskWord* const* rows, const MaskWord* after, const Real* values, std::size_t n_rows,
+          std::uint32_t mask_words, const StepParams& params) {
   for (std::size_t i = 0; i < n_rows; ++i) {
-    step_row(rows[i], mask_words, params, [&](const WordStep& cells) { step_word(cells, values[i], params); });
+    step_row(rows[i], after + i * mask_words, mask_words, params,
+             [&](const WordStep& cells) { step_word(cells, values[i], params); });
   }
 }
 
@@ -119,62 +139,10 @@ namespace avx512 {
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,bmi,bmi2,popcnt,lzcnt")
 
-constexpr std::uint32_t kLanes = 16;
 constexpr std::uint32_t kGroups = kWordColumns / kLanes;
 
 inline __mmask16 lanes_of(MaskWord mask, std::uint32_t group) {
   return static_cast<__mmask16>(mask >> (kLanes * group));
-}
-
-/// The scores stay in registers over all rows. Adding w·x = 0 for absent cells changes no bit of a sum.
-void score_one_word(const MaskWord* const* rows, const Real* values, std::size_t n_rows, Real* scores) {
-  __m512 sums[kGroups] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps()};
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    if (rows[i] == nullptr) {
-      continue;
-    }
-    const MaskWord mask = *rows[i];
-    const Real* weights = weights_of(rows[i], 1);
-    const __m512 x = _mm512_set1_ps(values[i]);
-#pragma GCC unroll 4
-    for (std::uint32_t group = 0; group < kGroups; ++group) {
-      const __mmask16 lanes = lanes_of(mask, group);
-      sums[group] = _mm512_add_ps(sums[group], _mm512_mul_ps(_mm512_maskz_expandloadu_ps(lanes, weights), x));
-      weights += count_bits(lanes);
-      if (group + 1 < kGroups && (mask >> (kLanes * (group + 1))) == 0) {
-        break;
-      }
-    }
-  }
-#pragma GCC unroll 4
-  for (std::uint32_t group = 0; group < kGroups; ++group) {
-    _mm512_storeu_ps(scores + kLanes * group, sums[group]);
-  }
-}
-
-void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, std::uint32_t mask_words,
-           Real* scores) {
-  if (mask_words == 1) {
-    score_one_word(rows, values, n_rows, scores);
-    return;
-  }
-  std::fill_n(scores, std::size_t{mask_words} * kWordColumns, Real{0});
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    if (rows[i] == nullptr) {
-      continue;
-    }
-    const Real* weights = weights_of(rows[i], mask_words);
-    const __m512 x = _mm512_set1_ps(values[i]);
-    for (std::uint32_t word = 0; word < mask_words; ++word) {
-      Real* out = scores + word * kWordColumns;
-      for (MaskWord mask = rows[i][word]; mask != 0; mask >>= kLanes, out += kLanes) {
-        const __mmask16 lanes = lanes_of(mask, 0);
-        const __m512 wx = _mm512_mul_ps(_mm512_maskz_expandloadu_ps(lanes, weights), x);
-        _mm512_storeu_ps(out, _mm512_add_ps(_mm512_loadu_ps(out), wx));
-        weights += count_bits(lanes);
-      }
-    }
-  }
 }
 
 // Vectors of 4, 8 and 16 numbers. Narrow rows take narrow ones: a wide load that reaches into a neighbouring row, just
@@ -183,7 +151,9 @@ struct Lanes4 {
   using Vector = __m128;
   static constexpr std::uint32_t kSize = 4;
   static Vector all(Real x) { return _mm_set1_ps(x); }
-  static Vector load(const Real* from) { return _mm_loadu_ps(from); }
+  static Vector load(std::uint32_t mask, const Real* from) {
+    return _mm_maskz_loadu_ps(static_cast<__mmask8>(mask), from);
+  }
   static Vector expand(std::uint32_t mask, const Real* from) {
     return _mm_maskz_expandloadu_ps(static_cast<__mmask8>(mask), from);
   }
@@ -199,7 +169,9 @@ struct Lanes8 {
   using Vector = __m256;
   static constexpr std::uint32_t kSize = 8;
   static Vector all(Real x) { return _mm256_set1_ps(x); }
-  static Vector load(const Real* from) { return _mm256_loadu_ps(from); }
+  static Vector load(std::uint32_t mask, const Real* from) {
+    return _mm256_maskz_loadu_ps(static_cast<__mmask8>(mask), from);
+  }
   static Vector expand(std::uint32_t mask, const Real* from) {
     return _mm256_maskz_expandloadu_ps(static_cast<__mmask8>(mask), from);
   }
@@ -219,7 +191,9 @@ struct Lanes16 {
   using Vector = __m512;
   static constexpr std::uint32_t kSize = 16;
   static Vector all(Real x) { return _mm512_set1_ps(x); }
-  static Vector load(const Real* from) { return _mm512_loadu_ps(from); }
+  static Vector load(std::uint32_t mask, const Real* from) {
+    return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from);
+  }
   static Vector expand(std::uint32_t mask, const Real* from) {
     return _mm512_maskz_expandloadu_ps(static_cast<__mmask16>(mask), from);
   }
@@ -235,6 +209,96 @@ struct Lanes16 {
   static Vector sqrt(Vector v) { return _mm512_maskz_sqrt_ps(0xFFFF, v); }
 };
 
+/// Some columns of a row in one vector: its cells, and the inverse of its auxiliary weight for the pending ones.
+template <class Lanes>
+inline typename Lanes::Vector unpack_weights(MaskWord mask, MaskWord pending, const Real* weights,
+                                             typename Lanes::Vector inverse) {
+  const auto cells = Lanes::expand(static_cast<std::uint32_t>(mask), weights);
+  return Lanes::blend(static_cast<std::uint32_t>(pending), cells, inverse);
+}
+
+/// Scores of a block of one word and at most kVectors of columns. They stay in registers over all rows.
+/// Adding w·x = 0 for absent cells changes no bit of a sum.
+template <class Lanes, std::uint32_t kVectors>
+void score_narrow(const MaskWord* const* rows, const Real* values, std::size_t n_rows, MaskWord columns, Real* scores) {
+  typename Lanes::Vector sums[kVectors];
+  if (Lanes::kSize * kVectors < kLanes) {
+    std::fill_n(scores, kLanes, Real{0});
+  }
+  for (auto& sum : sums) {
+    sum = Lanes::all(0);
+  }
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    if (rows[i] == nullptr) {
+      continue;
+    }
+    MaskWord mask = *rows[i];
+    MaskWord pending = pending_in(mask, columns);
+    const Real* weights = weights_of(rows[i], 1);
+    const auto inverse = Lanes::all(0) - Lanes::all(*weights);
+    const auto x = Lanes::all(values[i]);
+#pragma GCC unroll 4
+    for (std::uint32_t group = 0; group < kVectors; ++group) {
+      sums[group] += unpack_weights<Lanes>(mask, pending, weights, inverse) * x;
+      if (group + 1 < kVectors) {
+        weights += count_bits(_bzhi_u64(mask, Lanes::kSize));
+        mask >>= Lanes::kSize;
+        pending >>= Lanes::kSize;
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (std::uint32_t group = 0; group < kVectors; ++group) {
+    Lanes::store(scores + Lanes::kSize * group, 0xFFFF, sums[group]);
+  }
+}
+
+void score_wide(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores) {
+  std::fill_n(scores, (shape.n_columns + kLanes - 1) / kLanes * kLanes, Real{0});
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    if (rows[i] == nullptr) {
+      continue;
+    }
+    const Real* weights = weights_of(rows[i], shape.mask_words);
+    const __m512 inverse = _mm512_setzero_ps() - _mm512_set1_ps(*weights);
+    const __m512 x = _mm512_set1_ps(values[i]);
+    const auto add = [&](Real* out, __m512 w) { _mm512_storeu_ps(out, _mm512_loadu_ps(out) + w * x); };
+    for (std::uint32_t word = 0; word < shape.mask_words; ++word) {
+      Real* out = scores + word * kWordColumns;
+      for (MaskWord mask = rows[i][word]; mask != 0; mask >>= kLanes, out += kLanes) {
+        const __mmask16 lanes = lanes_of(mask, 0);
+        add(out, _mm512_maskz_expandloadu_ps(lanes, weights));
+        weights += count_bits(lanes);
+      }
+    }
+    for_each_pending(rows[i], shape, [&](std::uint32_t word, MaskWord pending) {
+      Real* out = scores + word * kWordColumns;
+      for (; pending != 0; pending >>= kLanes, out += kLanes) {
+        add(out, _mm512_maskz_mov_ps(lanes_of(pending, 0), inverse));
+      }
+    });
+  }
+}
+
+void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores) {
+  const MaskWord columns = shape.columns_in(0);
+  if (shape.n_columns <= Lanes4::kSize) {
+    score_narrow<Lanes4, 1>(rows, values, n_rows, columns, scores);
+  } else if (shape.n_columns <= Lanes8::kSize) {
+    score_narrow<Lanes8, 1>(rows, values, n_rows, columns, scores);
+  } else if (shape.n_columns <= kLanes) {
+    score_narrow<Lanes16, 1>(rows, values, n_rows, columns, scores);
+  } else if (shape.n_columns <= 2 * kLanes) {
+    score_narrow<Lanes16, 2>(rows, values, n_rows, columns, scores);
+  } else if (shape.n_columns <= 3 * kLanes) {
+    score_narrow<Lanes16, 3>(rows, values, n_rows, columns, scores);
+  } else if (shape.n_columns <= kWordColumns) {
+    score_narrow<Lanes16, 4>(rows, values, n_rows, columns, scores);
+  } else {
+    score_wide(rows, values, n_rows, shape, scores);
+  }
+}
+
 /// Some columns of a row, unpacked.
 template <class Lanes>
 struct Cells {
@@ -245,15 +309,20 @@ struct Cells {
     return {Lanes::expand(mask, weights), Lanes::expand(mask, accumulators)};
   }
 
+  /// Gives the pending columns what they begin with.
+  void begin(std::uint32_t pending, const WordStep& step) {
+    weights = Lanes::blend(pending, weights, Lanes::all(step.inverse_weight));
+    accumulators = Lanes::blend(pending, accumulators, Lanes::all(step.inverse_accumulator));
+  }
+
   void compress(std::uint32_t mask, Real* to_weights, Real* to_accumulators) const {
     const std::uint32_t first = _bzhi_u32(0xFFFF, count_bits(mask));
     Lanes::store(to_weights, first, Lanes::compress(mask, weights));
     Lanes::store(to_accumulators, first, Lanes::compress(mask, accumulators));
   }
 
-  /// A step of the columns in the mask.
-  void step(std::uint32_t mask, const Real* gradients, Real value, const StepParams& params) {
-    const auto g = Lanes::load(gradients) * Lanes::all(value);
+  /// A step of the cells in the mask with these gradients.
+  void step(std::uint32_t mask, typename Lanes::Vector g, const StepParams& params) {
     const auto sum = accumulators + g * g;
     const auto root = Lanes::sqrt(Lanes::all(params.adagrad_eps) + sum);
     weights = Lanes::blend(mask, weights, weights - Lanes::all(params.learning_rate) * g / root);
@@ -261,15 +330,48 @@ struct Cells {
   }
 };
 
-/// Columns [first, first + Lanes::kSize) of a word, none of which is new or moves.
+/// `count` cells that stay where they are: only the gradients need packing.
 template <class Lanes>
-inline void step_in_place(const WordStep& cells, std::uint32_t first, Real value, const StepParams& params) {
-  const auto present = static_cast<std::uint32_t>(_bzhi_u64(cells.after >> first, Lanes::kSize));
-  const auto stepping = static_cast<std::uint32_t>(_bzhi_u64(cells.active >> first, Lanes::kSize));
-  const std::uint32_t at = count_bits(_bzhi_u64(cells.after, first));
-  auto unpacked = Cells<Lanes>::expand(present, cells.weights_before + at, cells.accumulators_before + at);
-  unpacked.step(stepping, cells.gradients + first, value, params);
-  unpacked.compress(present, cells.weights_after + at, cells.accumulators_after + at);
+inline void step_packed(std::uint32_t count, std::uint32_t active, Real* weights, Real* accumulators,
+                        typename Lanes::Vector gradients, Real value, const StepParams& params) {
+  const std::uint32_t all = _bzhi_u32(0xFFFF, count);
+  Cells<Lanes> cells{Lanes::load(all, weights), Lanes::load(all, accumulators)};
+  cells.step(active, gradients * Lanes::all(value), params);
+  Lanes::store(weights, all, cells.weights);
+  Lanes::store(accumulators, all, cells.accumulators);
+}
+
+/// A word whose cells stay where they are.
+inline void step_in_place(MaskWord mask, MaskWord active, Real* weights, Real* accumulators, const Real* gradients,
+                          Real value, const StepParams& params) {
+  const std::uint32_t count = count_bits(mask);
+  MaskWord stepping = _pext_u64(active, mask);
+  if (mask >> kLanes == 0) {
+    const __m512 packed = _mm512_maskz_compress_ps(static_cast<__mmask16>(mask), _mm512_loadu_ps(gradients));
+    const auto some = static_cast<std::uint32_t>(stepping);
+    if (count <= Lanes4::kSize) {
+      step_packed<Lanes4>(count, some, weights, accumulators, _mm512_castps512_ps128(packed), value, params);
+    } else if (count <= Lanes8::kSize) {
+      step_packed<Lanes8>(count, some, weights, accumulators, _mm512_castps512_ps256(packed), value, params);
+    } else {
+      step_packed<Lanes16>(count, some, weights, accumulators, packed, value, params);
+    }
+    return;
+  }
+  Real packed[kWordColumns + kLanes];
+  Real* end = packed;
+  for (std::uint32_t group = 0; group < kGroups && (mask >> (kLanes * group)) != 0; ++group) {
+    const __mmask16 lanes = lanes_of(mask, group);
+    _mm512_storeu_ps(end, _mm512_maskz_compress_ps(lanes, _mm512_loadu_ps(gradients + kLanes * group)));
+    end += count_bits(lanes);
+  }
+  for (std::uint32_t first = 0; first < count; first += kLanes, stepping >>= kLanes) {
+    const std::uint32_t some = lanes_of(stepping, 0);
+    if (some != 0) {
+      step_packed<Lanes16>(std::min(count - first, kLanes), some, weights + first, accumulators + first,
+                           _mm512_loadu_ps(packed + first), value, params);
+    }
+  }
 }
 
 /// Any change of a word. All loads come before all stores, because cells may move.
@@ -280,7 +382,9 @@ inline void step_moving(const WordStep& cells, Real value, const StepParams& par
   for (std::uint32_t group = 0; group * kLanes < n_columns; ++group) {
     const __mmask16 present = lanes_of(cells.before, group);
     groups[group] = Cells<Lanes16>::expand(present, cells.weights_before + from, cells.accumulators_before + from);
-    groups[group].step(lanes_of(cells.active, group), cells.gradients + kLanes * group, value, params);
+    groups[group].begin(lanes_of(cells.pending, group), cells);
+    const __m512 g = _mm512_loadu_ps(cells.gradients + kLanes * group) * _mm512_set1_ps(value);
+    groups[group].step(lanes_of(cells.active, group), g, params);
     from += count_bits(present);
   }
   std::uint32_t to = 0;
@@ -294,26 +398,19 @@ inline void step_moving(const WordStep& cells, Real value, const StepParams& par
 inline void step_word(const WordStep& cells, Real value, const StepParams& params) {
   if (cells.before != cells.after || cells.weights_before != cells.weights_after) {
     step_moving(cells, value, params);
-  } else if (cells.after >> Lanes4::kSize == 0) {
-    step_in_place<Lanes4>(cells, 0, value, params);
-  } else if (cells.after >> Lanes8::kSize == 0) {
-    step_in_place<Lanes8>(cells, 0, value, params);
   } else {
-    for (MaskWord rest = cells.active; rest != 0;) {  // only where something is active
-      const std::uint32_t first = static_cast<std::uint32_t>(std::countr_zero(rest)) / kLanes * kLanes;
-      rest &= ~(MaskWord{0xFFFF} << first);
-      step_in_place<Lanes16>(cells, first, value, params);
-    }
+    step_in_place(cells.after, cells.active, cells.weights_after, cells.accumulators_after, cells.gradients, value,
+                  params);
   }
 }
 
 // Rows whose accumulators are fetched ahead of their step.
 constexpr std::size_t kAhead = 4;
 
-inline void prefetch_accumulators(const MaskWord* row, std::uint32_t mask_words, const MaskWord* active) {
+inline void prefetch_accumulators(const MaskWord* row, const MaskWord* after, std::uint32_t mask_words) {
   std::uint32_t count = 0;
   for (std::uint32_t i = 0; i < mask_words; ++i) {
-    count += count_bits(row[i] | active[i]);
+    count += count_bits(after[i]);
   }
   const Real* accumulators = weights_of(row, mask_words) + capacity_for(count);
   prefetch(accumulators);
@@ -322,17 +419,19 @@ inline void prefetch_accumulators(const MaskWord* row, std::uint32_t mask_words,
   }
 }
 
-void step(MaskWord* const* rows, const Real* values, std::size_t n_rows, std::uint32_t mask_words,
-          const StepParams& params) {
-  for (std::size_t i = 0; i < n_rows; ++i) {
+void step(MaskWord* const* rows, const MaskWord* after, const Real* values, std::size_t n_rows,
+          std::uint32_t mask_words, const StepParams& params) {
+  for (std::size_t i = 0; i < n_rows; ++i, after += mask_words) {
     if (i + kAhead < n_rows) {
-      prefetch_accumulators(rows[i + kAhead], mask_words, params.active);
+      prefetch_accumulators(rows[i + kAhead], after + kAhead * mask_words, mask_words);
     }
     const auto step_cells = [&](const WordStep& cells) { step_word(cells, values[i], params); };
-    if (mask_words == 1) {
-      step_row(rows[i], 1, params, step_cells);  // a constant, so that its loops vanish
+    if (mask_words == 1 && *rows[i] == *after) {  // the most frequent case by far
+      Real* weights = weights_of(rows[i], 1);
+      step_in_place(*after, *params.active, weights, weights + capacity_for(count_bits(*after)), params.gradients,
+                    values[i], params);
     } else {
-      step_row(rows[i], mask_words, params, step_cells);
+      step_row(rows[i], after, mask_words, params, step_cells);
     }
   }
 }

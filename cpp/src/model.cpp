@@ -3,12 +3,14 @@
 #include "oplt/model.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <utility>
 
 #include "oplt/error.hpp"
 #include "oplt/parallel.hpp"
 #include "oplt/search.hpp"
+#include "oplt/span_pool.hpp"
 
 namespace oplt {
 
@@ -36,6 +38,43 @@ Vocabulary vocabulary_of(const NameList& names) {
   }
   return vocabulary;
 }
+
+/// Examples that somebody gets ready, in order: a helper ahead of time, or whoever needs one that is not ready yet.
+class ExampleQueue {
+ public:
+  using MakeExample = std::function<Example(std::size_t)>;
+
+  ExampleQueue(std::size_t n, MakeExample make) : examples_(n), make_(std::move(make)) {}
+
+  const Example& get(std::size_t i) {
+    while (n_ready_.load(std::memory_order_acquire) <= i) {
+      get_ready(i + 1);
+    }
+    return examples_[i];
+  }
+
+  void get_all_ready() {
+    for (std::size_t i = 0; i < examples_.size(); i += kAtOnce) {
+      get_ready(std::min(i + kAtOnce, examples_.size()));
+    }
+  }
+
+ private:
+  static constexpr std::size_t kAtOnce = 16;
+
+  void get_ready(std::size_t end) {
+    const std::scoped_lock lock(mutex_);
+    for (std::size_t i = n_ready_.load(std::memory_order_relaxed); i < end; ++i) {
+      examples_[i] = make_(i);
+      n_ready_.store(i + 1, std::memory_order_release);
+    }
+  }
+
+  std::vector<Example> examples_;
+  MakeExample make_;
+  std::mutex mutex_;  // of make_
+  std::atomic<std::size_t> n_ready_ = 0;
+};
 
 }  // namespace
 
@@ -67,15 +106,18 @@ void Model::learn_many(const NamedRows& x, const NamedLabels& y, std::span<const
   row_builder_.start(x.values.size(), n_rows);
   std::vector<FeatureId> features;
   std::vector<LabelId> labels;
-  const auto example = [&](std::size_t i) {
+  SpanPool<LabelId> label_sets;
+  ExampleQueue examples(n_rows, [&](std::size_t i) {
     features_.add_row(x.names, x.bounds.begin(i), x.bounds.end(i), features);
     const RowView row = row_builder_.build(features, x.bounds.row(x.values, i), plt_.params());
     labels_.add_row(y.names, y.bounds.begin(i), y.bounds.end(i), labels);
     std::sort(labels.begin(), labels.end());
     labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
-    return Example{row, labels, weights.empty() ? Real{1} : weights[i]};
-  };
-  plt_.learn(n_rows, example, threads);
+    const std::span<LabelId> label_set = label_sets.allocate(labels.size());
+    std::copy(labels.begin(), labels.end(), label_set.begin());
+    return Example{row, label_set, weights.empty() ? Real{1} : weights[i]};
+  });
+  plt_.learn(n_rows, [&](std::size_t i) { return examples.get(i); }, threads, [&] { examples.get_all_ready(); });
 }
 
 Predictions Model::predict_many(const NamedRows& x, const PredictParams& params,

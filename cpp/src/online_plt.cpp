@@ -11,7 +11,7 @@ namespace oplt {
 
 namespace {
 
-constexpr std::size_t kOfferEvery = 512;  // examples
+constexpr std::size_t kOfferEvery = 64;  // examples
 
 }  // namespace
 
@@ -32,8 +32,9 @@ OnlinePlt::OnlinePlt(const TrainParams& params, LabelTree tree)
   }
 }
 
-void OnlinePlt::learn(std::size_t n, const std::function<Example(std::size_t)>& example, std::size_t threads) {
-  blocks_.begin_batch(threads);
+void OnlinePlt::learn(std::size_t n, const std::function<Example(std::size_t)>& example, std::size_t threads,
+                      const std::function<void()>& ahead) {
+  blocks_.begin_batch(threads, ahead);
   try {
     for (std::size_t i = 0; i < n; ++i) {
       const Example next = example(i);
@@ -111,7 +112,7 @@ void OnlinePlt::update_classifiers(const Example& example) {
   for (const LabelId label : example.labels) {
     const NodeId leaf = tree_.leaf_of(label);
     if (block_of_[leaf] != kNone) {
-      defer(block_of_[leaf], example, {});
+      blocks_.defer(block_of_[leaf], example.x, {}, example.weight);
     }
     for (NodeId v = leaf; v != LabelTree::kRoot; v = tree_.node(v).parent) {
       on_.emplace_back(tree_.node(v).parent, tree_.node(v).position);
@@ -120,25 +121,18 @@ void OnlinePlt::update_classifiers(const Example& example) {
   std::sort(on_.begin(), on_.end());
   on_.erase(std::unique(on_.begin(), on_.end()), on_.end());
 
-  std::vector<std::uint32_t>& positions = positives_.emplace_back();
-  positions.reserve(on_.size() + 1);  // the steps keep spans of it
+  const std::span<std::uint32_t> positions = positives_.allocate(on_.size());  // the steps keep parts of it
   for (std::size_t i = 0; i < on_.size();) {
     const NodeId parent = on_[i].first;
     const std::size_t begin = i;
     for (; i < on_.size() && on_[i].first == parent; ++i) {
-      positions.push_back(on_[i].second);
+      positions[i] = on_[i].second;
     }
-    defer(block_of_[parent], example, std::span(positions).subspan(begin));
+    blocks_.defer(block_of_[parent], example.x, positions.subspan(begin, i - begin), example.weight);
   }
-  if (!example.labels.empty()) {
-    positions.push_back(0);
-  }
-  defer(root_block_, example, std::span(positions).subspan(on_.size()));
-}
-
-void OnlinePlt::defer(BlockId block, const Example& example, std::span<const std::uint32_t> positives) {
-  n_updates_ += blocks_[block].n_columns();
-  blocks_.defer(block, example.x, positives, example.weight);
+  static constexpr std::uint32_t kOnlyChild = 0;
+  const std::span<const std::uint32_t> root(&kOnlyChild, example.labels.empty() ? 0 : 1);
+  blocks_.defer(root_block_, example.x, root, example.weight);
 }
 
 Real OnlinePlt::root_probability(RowView x, NodeScratch& scratch) const {
@@ -158,17 +152,16 @@ std::size_t OnlinePlt::memory_bytes() const {
 
 std::vector<Cell> OnlinePlt::classifier(NodeId v) const {
   if (v == LabelTree::kRoot) {
-    return blocks_[root_block_].cells(0);
+    return blocks_[root_block_].child_cells(0);
   }
-  const SiblingBlock& block = blocks_[block_of_[tree_.node(v).parent]];
-  return block.cells(tree_.node(v).position + (block.has_auxiliary() ? 1 : 0));
+  return blocks_[block_of_[tree_.node(v).parent]].child_cells(tree_.node(v).position);
 }
 
 std::optional<std::vector<Cell>> OnlinePlt::auxiliary_classifier(NodeId v) const {
   if (block_of_[v] == kNone || !blocks_[block_of_[v]].has_auxiliary()) {
     return std::nullopt;
   }
-  return blocks_[block_of_[v]].cells(0);
+  return blocks_[block_of_[v]].auxiliary_cells();
 }
 
 void OnlinePlt::save(Writer& out) const {
@@ -192,7 +185,7 @@ OnlinePlt OnlinePlt::load(const TrainParams& params, Reader& in) {
   const auto load_block = [&](BlockId id) {
     SiblingBlock& block = model.blocks_.ready(id);
     SiblingBlock loaded = SiblingBlock::load(in);
-    if (loaded.has_auxiliary() != block.has_auxiliary() || loaded.n_columns() != block.n_columns()) {
+    if (loaded.has_auxiliary() != block.has_auxiliary() || loaded.n_children() != block.n_children()) {
       throw FormatError("a sibling block does not fit its node");
     }
     block = std::move(loaded);

@@ -58,7 +58,7 @@ void for_each_bit(std::span<const MaskWord> mask, Visit visit) {
 }  // namespace
 
 SiblingBlock::SiblingBlock(bool auxiliary, Column n_children)
-    : auxiliary_(auxiliary), n_columns_(n_children + (auxiliary ? 1 : 0)), mask_words_(mask_words_for(n_columns_)) {}
+    : auxiliary_(auxiliary), n_children_(n_children), mask_words_(mask_words_for(column_of(n_children))) {}
 
 std::size_t SiblingBlock::row_words(std::uint32_t count) const {
   static_assert(2 * sizeof(Real) == sizeof(Arena::Word));  // a weight and its accumulator fill one word
@@ -83,9 +83,30 @@ void SiblingBlock::for_each_row(Visit visit) const {
   }
 }
 
+/// Calls visit(column, weight, accumulator) for each cell of the row that holds something, ascending. An auxiliary cell
+/// that is left from before drop_auxiliary() only serves its pending columns.
+template <class Visit>
+void SiblingBlock::for_each_cell(const Row& row, Visit visit) const {
+  const auto visit_cell = [&](Column column, Real weight, Real accumulator) {
+    if ((weight != 0 || accumulator != 0) && (column != kAuxiliary || auxiliary_)) {
+      visit(column, weight, accumulator);
+    }
+  };
+  std::uint32_t i = 0;
+  for_each_bit({row.mask, mask_words_}, [&](Column column) {
+    visit_cell(column, row.weights[i], row.accumulators[i]);
+    ++i;
+  });
+  for_each_pending(row.mask, shape(), [&](std::uint32_t word, MaskWord pending) {
+    for_each_bit({&pending, 1}, [&](Column bit) {
+      visit_cell(word * kWordColumns + bit, Real{0} - row.weights[0], row.accumulators[0]);
+    });
+  });
+}
+
 std::size_t SiblingBlock::n_cells() const {
   std::size_t n = 0;
-  for_each_row([&](FeatureId, const Row& row) { n += row.count; });
+  for_each_row([&](FeatureId, const Row& row) { for_each_cell(row, [&](Column, Real, Real) { ++n; }); });
   return n;
 }
 
@@ -99,12 +120,19 @@ SiblingBlock::Row SiblingBlock::add_row(FeatureId feature, std::span<const MaskW
   return row_at(offset);
 }
 
+/// Adds a row with this mask and the last cells of another one.
+void SiblingBlock::copy_row(FeatureId feature, const Row& from, std::span<const MaskWord> mask) {
+  const Row to = add_row(feature, mask);
+  std::copy_n(from.weights + from.count - to.count, to.count, to.weights);
+  std::copy_n(from.accumulators + from.count - to.count, to.count, to.accumulators);
+}
+
 /// scratch.rows: where each feature's row lies; scratch.scores: w·x of each column, summed by ascending feature.
 void SiblingBlock::score(RowView x, BlockScratch& scratch) const {
   const std::size_t n = x.size();
   scratch.rows.resize(n);
   scratch.row_pointers.resize(n);
-  scratch.scores.resize(std::size_t{mask_words_} * kWordColumns);
+  scratch.scores.resize((shape().n_columns + kLanes - 1) / kLanes * kLanes);
   for (const FeatureId feature : x.features) {
     rows_.prefetch(feature);
   }
@@ -113,16 +141,16 @@ void SiblingBlock::score(RowView x, BlockScratch& scratch) const {
     // Writable, because learn() goes on to change the rows; here they are only read.
     scratch.row_pointers[i] = scratch.rows[i] == kNone ? nullptr : const_cast<MaskWord*>(arena_.at(scratch.rows[i]));
     prefetch(scratch.row_pointers[i]);
-    if (mask_words_ + n_columns_ > kCacheLine) {
+    if (mask_words_ + shape().n_columns > kCacheLine) {
       prefetch(scratch.row_pointers[i] + kCacheLine);
     }
   }
-  scratch.kernels->score(scratch.row_pointers.data(), x.values.data(), n, mask_words_, scratch.scores.data());
+  scratch.kernels->score(scratch.row_pointers.data(), x.values.data(), n, shape(), scratch.scores.data());
 }
 
 std::span<const Real> SiblingBlock::child_scores(RowView x, BlockScratch& scratch) const {
   score(x, scratch);
-  return std::span<const Real>(scratch.scores).subspan(auxiliary_ ? 1 : 0, n_children());
+  return std::span<const Real>(scratch.scores).subspan(column_of(0), n_children_);
 }
 
 /// Gradients of the logistic loss and the mask of the columns that take a step; false if none does.
@@ -133,18 +161,19 @@ std::span<const Real> SiblingBlock::child_scores(RowView x, BlockScratch& scratc
 bool SiblingBlock::compute_gradients(Real weight, std::span<const std::uint32_t> positives, const TrainParams& params,
                                      BlockScratch& scratch) const {
   std::vector<Real>& gradients = scratch.gradients;
-  gradients.resize(scratch.scores.size());
-  scratch.kernels->sigmoids(scratch.scores.data(), gradients.data(), gradients.size());
-  const auto make_positive = [&](Column column) { gradients[column] = -sigmoid(-scratch.scores[column]); };
-  if (auxiliary_) {
-    make_positive(0);
-  }
-  for (const std::uint32_t child : positives) {
-    make_positive(child + (auxiliary_ ? 1 : 0));
-  }
+  gradients.assign(scratch.scores.begin(), scratch.scores.end());
+  const auto negate_positives = [&] {
+    gradients[kAuxiliary] = -gradients[kAuxiliary];
+    for (const std::uint32_t child : positives) {
+      gradients[column_of(child)] = -gradients[column_of(child)];
+    }
+  };
+  negate_positives();
+  scratch.kernels->sigmoids(gradients.data(), gradients.data(), gradients.size());
+  negate_positives();
   scratch.active.assign(mask_words_, 0);
   MaskWord any = 0;
-  for (Column column = 0; column < n_columns_; ++column) {
+  for (Column column = auxiliary_ ? kAuxiliary : column_of(0); column < shape().n_columns; ++column) {
     const MaskWord active = std::abs(gradients[column]) >= params.gate ? 1 : 0;
     any |= active;
     scratch.active[column / kWordColumns] |= active << (column % kWordColumns);
@@ -169,21 +198,36 @@ std::uint32_t SiblingBlock::grow_row(std::uint32_t offset, std::uint32_t before,
   return wider;
 }
 
-/// Where the feature's row lies (there may be none yet) after room was made for the active cells that it lacks.
-std::uint32_t SiblingBlock::make_room(FeatureId feature, std::uint32_t offset, std::span<const MaskWord> active) {
-  std::uint32_t before = 0;
-  std::uint32_t after = 0;
-  for (std::uint32_t i = 0; i < mask_words_; ++i) {
-    const MaskWord mask = offset == kNone ? 0 : arena_.at(offset)[i];
-    before += count_bits(mask);
-    after += count_bits(mask | active[i]);
+/// The cells that a row (null: there is none yet) is to have when the active columns take a step.
+void SiblingBlock::find_cells_after(const MaskWord* mask, std::span<const MaskWord> active, MaskWord* after) const {
+  if (mask == nullptr) {
+    std::copy(active.begin(), active.end(), after);
+  } else {
+    // Pending columns wait until they, or the auxiliary cell that they are the inverse of, take a step.
+    bool wake = (active[0] & kAuxiliaryBit) != 0;
+    for (std::uint32_t i = 0; i < mask_words_; ++i) {
+      after[i] = mask[i] | active[i];
+    }
+    for_each_pending(mask, shape(),
+                     [&](std::uint32_t word, MaskWord pending) { wake = wake || (active[word] & pending) != 0; });
+    if (wake) {
+      for_each_pending(mask, shape(), [&](std::uint32_t word, MaskWord pending) { after[word] |= pending; });
+    }
   }
+  if ((after[0] & kAuxiliaryBit) != 0 && (mask == nullptr || (mask[0] & kAuxiliaryBit) == 0)) {
+    // All columns of today are known to be (0, 0) if they have no cell: only later ones may be pending.
+    set_bit({after, mask_words_}, shape().n_columns - 1);
+  }
+}
+
+/// Where the feature's row lies (there may be none yet) after room was made for the cells that it is to have.
+std::uint32_t SiblingBlock::make_room(FeatureId feature, std::uint32_t offset, std::span<const MaskWord> after) {
   std::uint32_t target = kNone;
   if (offset == kNone) {
-    target = arena_.allocate(row_words(after));
+    target = arena_.allocate(row_words(count_all_bits(after)));
     std::fill_n(arena_.at(target), mask_words_, MaskWord{0});
   } else {
-    target = grow_row(offset, before, after);
+    target = grow_row(offset, count_all_bits({arena_.at(offset), mask_words_}), count_all_bits(after));
   }
   if (target != offset) {
     rows_.set(feature, target);
@@ -197,11 +241,25 @@ void SiblingBlock::learn(RowView x, Real weight, std::span<const std::uint32_t> 
   if (!compute_gradients(weight, positives, params, scratch)) {
     return;
   }
+  // A row that has cells for the active columns stays as it is, unless its auxiliary cell takes a step and leaves
+  // pending columns behind: then the last column has no cell.
+  scratch.required = scratch.active;
+  if ((scratch.active[0] & kAuxiliaryBit) != 0) {
+    set_bit(scratch.required, shape().n_columns - 1);
+  }
   bool changed = false;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    // The pointers of rows that have all active cells are still those of score().
-    if (scratch.rows[i] == kNone || !has_all(arena_.at(scratch.rows[i]), scratch.active)) {
-      scratch.rows[i] = make_room(x.features[i], scratch.rows[i], scratch.active);
+  scratch.after.resize(x.size() * mask_words_);
+  MaskWord* after = scratch.after.data();
+  for (std::size_t i = 0; i < x.size(); ++i, after += mask_words_) {
+    const MaskWord* mask = scratch.rows[i] == kNone ? nullptr : arena_.at(scratch.rows[i]);
+    if (mask != nullptr && has_all(mask, scratch.required)) {
+      *after = *mask;
+      for (std::uint32_t word = 1; word < mask_words_; ++word) {  // mostly none
+        after[word] = mask[word];
+      }
+    } else {
+      find_cells_after(mask, scratch.active, after);
+      scratch.rows[i] = make_room(x.features[i], scratch.rows[i], {after, mask_words_});
       changed = true;
     }
   }
@@ -209,43 +267,22 @@ void SiblingBlock::learn(RowView x, Real weight, std::span<const std::uint32_t> 
     scratch.row_pointers[i] = arena_.at(scratch.rows[i]);
   }
   const StepParams step{scratch.active.data(), scratch.gradients.data(), params.learning_rate, params.adagrad_eps};
-  scratch.kernels->step(scratch.row_pointers.data(), x.values.data(), x.size(), mask_words_, step);
-}
-
-/// Adds a cell behind the row's last one; returns where the row lies now.
-std::uint32_t SiblingBlock::append_cell(std::uint32_t offset, Column column, Real weight, Real accumulator) {
-  const std::uint32_t count = row_at(offset).count;
-  const std::uint32_t target = grow_row(offset, count, count + 1);
-  set_bit({arena_.at(target), mask_words_}, column);
-  const Row row = row_at(target);
-  row.weights[count] = weight;
-  row.accumulators[count] = accumulator;
-  return target;
+  scratch.kernels->step(scratch.row_pointers.data(), scratch.after.data(), x.values.data(), x.size(), mask_words_,
+                        step);
 }
 
 void SiblingBlock::widen_masks() {
-  SiblingBlock wider(auxiliary_, n_children());
+  SiblingBlock wider(auxiliary_, n_children_);
   wider.rows_.reserve(rows_.size());
-  for_each_row([&](FeatureId feature, const Row& from) {
-    const Row to = wider.add_row(feature, {from.mask, mask_words_});
-    std::copy_n(from.weights, from.count, to.weights);
-    std::copy_n(from.accumulators, from.count, to.accumulators);
-  });
+  for_each_row([&](FeatureId feature, const Row& row) { wider.copy_row(feature, row, {row.mask, mask_words_}); });
   *this = std::move(wider);
 }
 
 void SiblingBlock::add_child() {
   assert(auxiliary_);
-  const Column column = n_columns_++;
-  if (mask_words_for(n_columns_) != mask_words_) {
+  ++n_children_;  // pending in all rows
+  if (mask_words_for(shape().n_columns) != mask_words_) {
     widen_masks();
-  }
-  for (FeatureRows::Slot& slot : rows_.slots()) {
-    if (slot.row != kNone && (*arena_.at(slot.row) & 1) != 0) {  // the auxiliary classifier knows the feature
-      const Row row = row_at(slot.row);
-      // Not -w: a zero keeps its sign, and so its bits.
-      slot.row = append_cell(slot.row, column, Real{0} - row.weights[0], row.accumulators[0]);
-    }
   }
 }
 
@@ -254,7 +291,7 @@ SiblingBlock SiblingBlock::parent_block() const {
   SiblingBlock parent(true, 1);
   parent.rows_.reserve(rows_.size());
   for_each_row([&](FeatureId feature, const Row& from) {
-    if ((*from.mask & 1) != 0) {
+    if ((*from.mask & kAuxiliaryBit) != 0) {
       const MaskWord both = 0b11;
       const Row to = parent.add_row(feature, {&both, 1});
       std::fill_n(to.weights, 2, from.weights[0]);
@@ -265,19 +302,14 @@ SiblingBlock SiblingBlock::parent_block() const {
 }
 
 void SiblingBlock::drop_auxiliary() {
-  SiblingBlock rest(false, n_children());
+  SiblingBlock rest(false, n_children_);
   rest.rows_.reserve(rows_.size());
-  std::vector<MaskWord> mask(rest.mask_words_);
-  for_each_row([&](FeatureId feature, const Row& from) {
-    for (std::uint32_t i = 0; i < rest.mask_words_; ++i) {  // shift all columns down by one
-      const MaskWord next = i + 1 < mask_words_ ? from.mask[i + 1] : 0;
-      mask[i] = (from.mask[i] >> 1) | (next << (kWordColumns - 1));
-    }
-    const std::uint32_t dropped = *from.mask & 1;
-    if (from.count > dropped) {
-      const Row to = rest.add_row(feature, mask);
-      std::copy_n(from.weights + dropped, to.count, to.weights);
-      std::copy_n(from.accumulators + dropped, to.count, to.accumulators);
+  for_each_row([&](FeatureId feature, const Row& row) {
+    bool needed = false;  // as the inverse of pending columns
+    for_each_pending(row.mask, shape(), [&](std::uint32_t, MaskWord) { needed = true; });
+    *row.mask &= needed ? ~MaskWord{0} : ~kAuxiliaryBit;
+    if (count_all_bits({row.mask, mask_words_}) > 0) {
+      rest.copy_row(feature, row, {row.mask, mask_words_});
     }
   });
   *this = std::move(rest);
@@ -295,37 +327,30 @@ std::vector<FeatureRows::Slot> SiblingBlock::sorted_rows() const {
 std::vector<Cell> SiblingBlock::cells(Column wanted) const {
   std::vector<Cell> result;
   for (const FeatureRows::Slot& slot : sorted_rows()) {
-    const Row row = row_at(slot.row);
-    std::uint32_t i = 0;
-    for_each_bit({row.mask, mask_words_}, [&](Column column) {
-      if (column == wanted && (row.weights[i] != 0 || row.accumulators[i] != 0)) {
-        result.push_back({slot.feature, row.weights[i], row.accumulators[i]});
+    for_each_cell(row_at(slot.row), [&](Column column, Real weight, Real accumulator) {
+      if (column == wanted) {
+        result.push_back({slot.feature, weight, accumulator});
       }
-      ++i;
     });
   }
   return result;
 }
 
 // Sorted rows, the fewest mask words, and only cells that hold something: how a block happens to be laid out in memory
-// leaves no trace in a file.
+// leaves no trace in a file. There, column 0 is the first child if there is no auxiliary classifier.
 void SiblingBlock::save(Writer& out) const {
-  const std::uint32_t saved_words = (n_columns_ + kWordColumns - 1) / kWordColumns;
+  const Column n_saved = n_classifiers();
+  const Column first = auxiliary_ ? kAuxiliary : column_of(0);
   std::vector<FeatureId> features;
   std::vector<MaskWord> masks;
   std::vector<Real> weights;
   std::vector<Real> accumulators;
   for (const FeatureRows::Slot& slot : sorted_rows()) {
-    const Row row = row_at(slot.row);
-    std::vector<MaskWord> mask(saved_words, 0);
-    std::uint32_t i = 0;
-    for_each_bit({row.mask, mask_words_}, [&](Column column) {
-      if (row.weights[i] != 0 || row.accumulators[i] != 0) {
-        set_bit(mask, column);
-        weights.push_back(row.weights[i]);
-        accumulators.push_back(row.accumulators[i]);
-      }
-      ++i;
+    std::vector<MaskWord> mask((n_saved + kWordColumns - 1) / kWordColumns, 0);
+    for_each_cell(row_at(slot.row), [&](Column column, Real weight, Real accumulator) {
+      set_bit(mask, column - first);
+      weights.push_back(weight);
+      accumulators.push_back(accumulator);
     });
     if (count_all_bits(mask) > 0) {
       features.push_back(slot.feature);
@@ -333,7 +358,7 @@ void SiblingBlock::save(Writer& out) const {
     }
   }
   out.put(static_cast<std::uint8_t>(auxiliary_));
-  out.put(n_columns_);
+  out.put(n_saved);
   out.put_array(std::span<const FeatureId>(features));
   out.put_array(std::span<const MaskWord>(masks));
   out.put_array(std::span<const Real>(weights));
@@ -342,31 +367,58 @@ void SiblingBlock::save(Writer& out) const {
 
 SiblingBlock SiblingBlock::load(Reader& in) {
   const bool auxiliary = in.get<std::uint8_t>() != 0;
-  const auto n_columns = in.get<std::uint32_t>();
+  const auto n_saved = in.get<std::uint32_t>();
   const auto features = in.get_array<FeatureId>();
   const auto masks = in.get_array<MaskWord>();
   const auto weights = in.get_array<Real>();
   const auto accumulators = in.get_array<Real>();
-  const std::uint64_t saved_words = (std::uint64_t{n_columns} + kWordColumns - 1) / kWordColumns;
-  if (n_columns < (auxiliary ? 1U : 0U) || (n_columns == 0 && !features.empty()) ||
+  const std::uint64_t saved_words = (std::uint64_t{n_saved} + kWordColumns - 1) / kWordColumns;
+  if (n_saved < (auxiliary ? 1U : 0U) || (n_saved == 0 && !features.empty()) ||
       masks.size() != features.size() * saved_words || weights.size() != accumulators.size() ||
       weights.size() != count_all_bits(masks)) {
     throw FormatError("the parts of a sibling block do not fit together");
   }
-  SiblingBlock block(auxiliary, n_columns - (auxiliary ? 1 : 0));
+  SiblingBlock block(auxiliary, n_saved - (auxiliary ? 1 : 0));
+  const Column first = auxiliary ? kAuxiliary : column_of(0);
   std::size_t next = 0;
   for (std::size_t i = 0; i < features.size(); ++i) {
     const auto mask = std::span<const MaskWord>(masks).subspan(i * saved_words, saved_words);
-    const MaskWord beyond = n_columns % kWordColumns == 0 ? 0 : ~MaskWord{0} << (n_columns % kWordColumns);
+    const MaskWord beyond = n_saved % kWordColumns == 0 ? 0 : ~MaskWord{0} << (n_saved % kWordColumns);
     if ((i > 0 && features[i] <= features[i - 1]) || (mask.back() & beyond) != 0) {
       throw FormatError("a row of a sibling block is out of order or has too many columns");
     }
-    const Row row = block.add_row(features[i], mask);
-    std::copy_n(weights.begin() + static_cast<std::ptrdiff_t>(next), row.count, row.weights);
-    std::copy_n(accumulators.begin() + static_cast<std::ptrdiff_t>(next), row.count, row.accumulators);
-    next += row.count;
+    std::vector<CellAt> cells;
+    for_each_bit(mask, [&](Column column) {
+      cells.push_back({column + first, weights[next], accumulators[next]});
+      ++next;
+    });
+    block.add_loaded_row(features[i], std::move(cells));
   }
   return block;
+}
+
+/// A row with these cells. Last ones that are the inverse of the auxiliary cell become pending.
+void SiblingBlock::add_loaded_row(FeatureId feature, std::vector<CellAt> cells) {
+  if (!cells.empty() && cells[0].column == kAuxiliary) {
+    const CellAt auxiliary = cells[0];
+    Column n_known = shape().n_columns;
+    while (n_known > 1 && cells.back() == CellAt{n_known - 1, Real{0} - auxiliary.weight, auxiliary.accumulator}) {
+      cells.pop_back();
+      --n_known;
+    }
+    if (cells.back().column != n_known - 1) {
+      cells.push_back({n_known - 1, 0, 0});  // else the columns below would seem to be pending, too
+    }
+  }
+  std::vector<MaskWord> mask(mask_words_, 0);
+  for (const CellAt& cell : cells) {
+    set_bit(mask, cell.column);
+  }
+  const Row row = add_row(feature, mask);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    row.weights[i] = cells[i].weight;
+    row.accumulators[i] = cells[i].accumulator;
+  }
 }
 
 }  // namespace oplt

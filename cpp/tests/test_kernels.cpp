@@ -28,9 +28,12 @@ struct Rows {
   std::vector<std::vector<MaskWord>> rows;
   std::vector<Real> values;
   std::vector<MaskWord> active;
+  std::vector<MaskWord> after;  // by row
   std::vector<Real> gradients;
+  RowShape shape;
 
-  Rows(Random& random, std::uint32_t n_columns) : mask_words((n_columns + kWordColumns - 1) / kWordColumns) {
+  Rows(Random& random, std::uint32_t n_columns)
+      : mask_words((n_columns + kWordColumns - 1) / kWordColumns), shape{mask_words, n_columns} {
     const auto columns_in = [&](std::uint32_t word) { return n_columns - word * kWordColumns; };
     for (std::uint32_t word = 0; word < mask_words; ++word) {
       active.push_back(random_mask(random, columns_in(word)));
@@ -41,16 +44,18 @@ struct Rows {
     for (int i = 0; i < 20; ++i) {
       std::vector<MaskWord> masks;
       std::uint32_t before = 0;
-      std::uint32_t after = 0;
+      std::uint32_t n_after = 0;
       for (std::uint32_t word = 0; word < mask_words; ++word) {
         masks.push_back(random_mask(random, columns_in(word)));
         before += count_bits(masks[word]);
-        after += count_bits(masks[word] | active[word]);
+        after.push_back(masks[word] | active[word] |
+                        (random.below(2) == 0 ? random_mask(random, columns_in(word)) : 0));
+        n_after += count_bits(after.back());
       }
-      masks.resize(mask_words + capacity_for(after) + 8);  // 8 words behind it that must stay as they are
+      masks.resize(mask_words + capacity_for(n_after) + 8);  // 8 words behind it that must stay as they are
       for (std::uint32_t cell = 0; cell < before; ++cell) {
         weights_of(masks.data(), mask_words)[cell] = random_real(random);
-        (weights_of(masks.data(), mask_words) + capacity_for(after))[cell] = std::abs(random_real(random));
+        (weights_of(masks.data(), mask_words) + capacity_for(n_after))[cell] = std::abs(random_real(random));
       }
       rows.push_back(masks);
       values.push_back(random_real(random));
@@ -77,17 +82,19 @@ TEST("the fastest kernels give the same bits as the portable ones") {
       auto one_rows = one.pointers();
       auto other_rows = other.pointers();
       one_rows[3] = other_rows[3] = nullptr;
-      std::vector<Real> one_scores(one.gradients.size(), -1);
-      std::vector<Real> other_scores(one.gradients.size(), -2);
-      portable_kernels().score(one_rows.data(), one.values.data(), one_rows.size(), one.mask_words, one_scores.data());
-      kernels().score(other_rows.data(), one.values.data(), one_rows.size(), one.mask_words, other_scores.data());
+      const std::size_t n_scores = (n_columns + kLanes - 1) / kLanes * kLanes;
+      std::vector<Real> one_scores(n_scores, -1);
+      std::vector<Real> other_scores(n_scores, -2);
+      portable_kernels().score(one_rows.data(), one.values.data(), one_rows.size(), one.shape, one_scores.data());
+      kernels().score(other_rows.data(), one.values.data(), one_rows.size(), one.shape, other_scores.data());
       CHECK(std::memcmp(one_scores.data(), other_scores.data(), one_scores.size() * sizeof(Real)) == 0);
 
       one_rows = one.pointers();
       other_rows = other.pointers();
       const StepParams step{one.active.data(), one.gradients.data(), 0.5F, 0.01F};
-      portable_kernels().step(one_rows.data(), one.values.data(), one_rows.size(), one.mask_words, step);
-      kernels().step(other_rows.data(), one.values.data(), one_rows.size(), one.mask_words, step);
+      portable_kernels().step(one_rows.data(), one.after.data(), one.values.data(), one_rows.size(), one.mask_words,
+                              step);
+      kernels().step(other_rows.data(), one.after.data(), one.values.data(), one_rows.size(), one.mask_words, step);
       CHECK(one.rows == other.rows);
 
       portable_kernels().sigmoids(one_scores.data(), one_scores.data(), one_scores.size());

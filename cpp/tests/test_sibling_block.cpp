@@ -101,8 +101,8 @@ Classifier trained_alone(const std::vector<Step>& steps, bool target, const Trai
 /// The cells of the children: what must survive when the auxiliary column goes.
 std::vector<std::vector<Cell>> cells_of_children(const SiblingBlock& block) {
   std::vector<std::vector<Cell>> result;
-  for (Column column = block.has_auxiliary() ? 1 : 0; column < block.n_columns(); ++column) {
-    result.push_back(block.cells(column));
+  for (Column child = 0; child < block.n_children(); ++child) {
+    result.push_back(block.child_cells(child));
   }
   return result;
 }
@@ -135,25 +135,25 @@ struct Parts {
 
 void check_columns_equal_classifiers(bool auxiliary, Column n_children, const TrainParams& params) {
   SiblingBlock block(auxiliary, n_children);
-  std::vector<Classifier> alone(block.n_columns());
+  std::vector<Classifier> alone(n_children);
+  Classifier auxiliary_alone;
   BlockScratch scratch;
   for (const Step& step : random_steps(n_children, 120, n_children)) {
     const RowView x = step.example.row();
     const std::span<const Real> scores = block.child_scores(x, scratch);
     CHECK_EQ(scores.size(), n_children);
-    for (Column column = 0; column < block.n_columns(); ++column) {
-      const Column child = column - (auxiliary ? 1 : 0);
-      const bool is_auxiliary = auxiliary && column == 0;
-      CHECK(is_auxiliary || scores[child] == alone[column].score(x));
-      const bool target =
-          is_auxiliary || std::find(step.positives.begin(), step.positives.end(), child) != step.positives.end();
-      alone[column].learn(x, step.example.weight, target, params);
+    for (Column child = 0; child < n_children; ++child) {
+      CHECK_EQ(scores[child], alone[child].score(x));
+      const bool target = std::find(step.positives.begin(), step.positives.end(), child) != step.positives.end();
+      alone[child].learn(x, step.example.weight, target, params);
     }
+    auxiliary_alone.learn(x, step.example.weight, true, params);
     block.learn(x, step.example.weight, step.positives, params, scratch);
   }
-  for (Column column = 0; column < block.n_columns(); ++column) {
-    CHECK(same_bits(block.cells(column), alone[column].cells()));
+  for (Column child = 0; child < n_children; ++child) {
+    CHECK(same_bits(block.child_cells(child), alone[child].cells()));
   }
+  CHECK(same_bits(block.auxiliary_cells(), auxiliary ? auxiliary_alone.cells() : std::vector<Cell>()));
 }
 
 }  // namespace
@@ -188,7 +188,7 @@ TEST("with the gate, a classifier that is sure of an example does not touch its 
   const auto n_features = [&](Real gate, std::size_t n_steps) {
     const std::vector<Step> first(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(n_steps));
     const SiblingBlock block = trained(false, 2, first, make_params(Policy::kFlat, 2, 2, gate));
-    return std::pair(block.cells(0).size(), block.cells(1).size());
+    return std::pair(block.child_cells(0).size(), block.child_cells(1).size());
   };
   CHECK(n_features(0, 101) == std::pair(2UL, 2UL));
   CHECK(n_features(0.1F, 101) == std::pair(1UL, 1UL));
@@ -207,21 +207,81 @@ TEST("an added child is the classifier that saw everything as negative") {
         learn(block, step, params);
         steps.push_back(step);
       }
-      CHECK(same_bits(block.cells(n_children + 1), trained_alone(steps, false, params).cells()));
-      CHECK(same_bits(block.cells(0), trained_alone(steps, true, params).cells()));
+      CHECK(same_bits(block.child_cells(n_children), trained_alone(steps, false, params).cells()));
+      CHECK(same_bits(block.auxiliary_cells(), trained_alone(steps, true, params).cells()));
     }
   }
+}
+
+TEST("children that are added while others learn equal classifiers that saw everything") {
+  for (const Real gate : {0.0F, 0.1F, 0.4F}) {
+    const TrainParams params = make_params(Policy::kFlat, 2, 2, gate);
+    Random random(11);
+    SiblingBlock block(true, 0);
+    std::vector<Step> steps;
+    std::vector<std::vector<bool>> positive;  // by child and step
+    for (Column n_children = 0; n_children < 140; ++n_children) {
+      for (std::uint32_t more = random.below(3); more > 0; --more) {  // several may be pending, in some rows only
+        steps.push_back(random_steps(random.next(), 1, n_children)[0]);
+        learn(block, steps.back(), params);
+        for (Column child = 0; child < n_children; ++child) {
+          const Positions& on = steps.back().positives;
+          positive[child].push_back(std::find(on.begin(), on.end(), child) != on.end());
+        }
+      }
+      block.add_child();
+      positive.emplace_back(steps.size(), false);
+      if (random.below(10) == 0) {
+        const auto bytes = saved_bytes(block);
+        block = load(bytes);
+        CHECK(saved_bytes(block) == bytes);
+      }
+    }
+    const auto check_children = [&] {
+      for (Column child = 0; child < block.n_children(); ++child) {
+        Classifier alone;
+        for (std::size_t t = 0; t < steps.size(); ++t) {
+          alone.learn(steps[t].example.row(), steps[t].example.weight, positive[child][t], params);
+        }
+        CHECK(same_bits(block.child_cells(child), alone.cells()));
+      }
+    };
+    check_children();
+    block.drop_auxiliary();
+    check_children();
+    for (const Step& step : random_steps(12, 10, 140)) {  // pending columns outlive the auxiliary one
+      learn(block, step, params);
+      steps.push_back(step);
+      for (Column child = 0; child < block.n_children(); ++child) {
+        positive[child].push_back(std::find(step.positives.begin(), step.positives.end(), child) !=
+                                  step.positives.end());
+      }
+    }
+    check_children();
+    CHECK(saved_bytes(load(saved_bytes(block))) == saved_bytes(block));
+  }
+}
+
+TEST("adding a child takes no memory until a row is touched, also after loading") {
+  SiblingBlock block = trained(true, 1, random_steps(13, 40, 1), make_params());
+  const std::size_t before = block.memory_bytes();
+  for (int i = 0; i < 60; ++i) {
+    block.add_child();
+  }
+  CHECK_EQ(block.memory_bytes(), before);
+  CHECK(block.n_cells() > 60 * block.n_rows() / 2);
+  CHECK(load(saved_bytes(block)).memory_bytes() <= before);
 }
 
 TEST("adding a child leaves the other columns alone") {
   SiblingBlock block = trained(true, 5, random_steps(2, 40, 5), make_params());
   for (Column n_children = 5; n_children < 200; ++n_children) {  // over 64 and 128 columns
     auto expected = cells_of_children(block);
-    const std::vector<Cell> auxiliary = block.cells(0);
+    const std::vector<Cell> auxiliary = block.auxiliary_cells();
     block.add_child();
-    expected.push_back(block.cells(n_children + 1));
+    expected.push_back(block.child_cells(n_children));
     CHECK(cells_of_children(block) == expected);
-    CHECK_EQ(block.cells(0), auxiliary);
+    CHECK_EQ(block.auxiliary_cells(), auxiliary);
     CHECK_EQ(expected.back().size(), auxiliary.size());
   }
 }
@@ -234,9 +294,9 @@ TEST("a parent block has the auxiliary classifier twice") {
     const SiblingBlock parent = block.parent_block();
     CHECK(parent.has_auxiliary());
     CHECK_EQ(parent.n_children(), 1U);
-    CHECK(same_bits(parent.cells(0), block.cells(0)));
-    CHECK(same_bits(parent.cells(1), block.cells(0)));
-    CHECK(same_bits(parent.cells(1), trained_alone(steps, true, params).cells()));
+    CHECK(same_bits(parent.auxiliary_cells(), block.auxiliary_cells()));
+    CHECK(same_bits(parent.child_cells(0), block.auxiliary_cells()));
+    CHECK(same_bits(parent.child_cells(0), trained_alone(steps, true, params).cells()));
   }
 }
 
@@ -249,7 +309,7 @@ TEST("dropping the auxiliary classifier keeps the children's cells") {
       const auto expected = cells_of_children(block);
       block.drop_auxiliary();
       CHECK(!block.has_auxiliary());
-      CHECK_EQ(block.n_columns(), n_children);
+      CHECK_EQ(block.n_classifiers(), n_children);
       CHECK(cells_of_children(block) == expected);
       steps.push_back(random_steps(5, 1, n_children)[0]);
       learn(block, steps.back(), params);
@@ -266,7 +326,7 @@ TEST("a loaded block has the same bytes and cells, and learns on as if it had ne
       const auto bytes = saved_bytes(block);
       SiblingBlock loaded = load(bytes);
       CHECK(saved_bytes(loaded) == bytes);
-      CHECK(same_bits(loaded.cells(0), block.cells(0)));
+      CHECK(same_bits(loaded.auxiliary_cells(), block.auxiliary_cells()));
       CHECK(cells_of_children(loaded) == cells_of_children(block));
       for (const Step& step : random_steps(7, 20, n_children)) {
         learn(block, step, params);
@@ -280,9 +340,9 @@ TEST("a loaded block has the same bytes and cells, and learns on as if it had ne
 TEST("an untouched block is saved and loaded") {
   const SiblingBlock block = load(saved_bytes(SiblingBlock(true, 70)));
   CHECK(block.has_auxiliary());
-  CHECK_EQ(block.n_columns(), 71U);
+  CHECK_EQ(block.n_children(), 70U);
   CHECK_EQ(block.n_rows(), 0U);
-  CHECK(block.cells(5).empty());
+  CHECK(block.child_cells(5).empty());
 }
 
 TEST("saved bytes do not tell how a block has grown") {
@@ -305,7 +365,7 @@ TEST("a touched cell that holds nothing is not saved") {
   const StreamExample without{.features = {2}, .values = {1}, .labels = {}, .weight = 1};
   const SiblingBlock a = trained(false, 2, {{with_tiny, {0}}}, make_params());
   const SiblingBlock b = trained(false, 2, {{without, {0}}}, make_params());
-  CHECK_EQ(a.cells(0).size(), 1U);
+  CHECK_EQ(a.child_cells(0).size(), 1U);
   CHECK(saved_bytes(a) == saved_bytes(b));
 }
 
@@ -316,8 +376,8 @@ TEST("memory is counted") {
 
 TEST("parts that fit are loaded") {
   const SiblingBlock block = load(saved_bytes(Parts()));
-  CHECK_EQ(block.cells(0), (std::vector<Cell>{{3, 1, 4}, {8, 2, 5}}));
-  CHECK_EQ(block.cells(1), (std::vector<Cell>{{8, 3, 6}}));
+  CHECK_EQ(block.child_cells(0), (std::vector<Cell>{{3, 1, 4}, {8, 2, 5}}));
+  CHECK_EQ(block.child_cells(1), (std::vector<Cell>{{8, 3, 6}}));
 }
 
 TEST("parts that do not fit together throw") {

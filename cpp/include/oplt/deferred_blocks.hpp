@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "oplt/params.hpp"
 #include "oplt/sibling_block.hpp"
+#include "oplt/span_pool.hpp"
 #include "oplt/types.hpp"
 
 namespace oplt {
@@ -39,8 +41,8 @@ class DeferredBlocks {
   /// The block with all its steps taken.
   SiblingBlock& ready(BlockId id);
 
-  /// Starts `threads` - 1 helpers.
-  void begin_batch(std::size_t threads);
+  /// Starts `threads` - 1 helpers. One of them, if there is one, begins with `first`.
+  void begin_batch(std::size_t threads, std::function<void()> first);
 
   /// A step for the block to take. The row and the positives must live until the end of the batch.
   void defer(BlockId id, RowView x, std::span<const std::uint32_t> positives, Real weight);
@@ -52,6 +54,8 @@ class DeferredBlocks {
   /// Takes all steps that wait; rethrows what a helper threw.
   void end_batch();
 
+  /// Steps of single classifiers that were taken so far.
+  std::uint64_t n_updates() const { return n_updates_; }
   std::size_t n_cells() const;
   std::size_t memory_bytes() const;
 
@@ -64,10 +68,11 @@ class DeferredBlocks {
   };
 
   struct Entry {
-    SiblingBlock block;
-    std::atomic<bool> busy{false};  // a helper takes steps of the block
-    std::atomic_flag locked;        // guards the queue, and the change of busy
-    Step* first = nullptr;          // the queue
+    alignas(64) SiblingBlock block;  // apart from what follows: a helper writes here while the owner adds to the queue
+    std::uint64_t n_updates = 0;
+    alignas(64) std::atomic<bool> busy{false};  // a helper takes steps of the block
+    std::atomic_flag locked;                    // guards the queue, and the change of busy
+    Step* first = nullptr;                      // the queue
     Step* last = nullptr;
 
     explicit Entry(SiblingBlock b) : block(std::move(b)) {}
@@ -76,15 +81,16 @@ class DeferredBlocks {
   class QueueLock;
   class Helpers;
 
-  void take(const Step* steps, SiblingBlock& block, BlockScratch& scratch) const;
+  void take(const Step* steps, Entry& entry, BlockScratch& scratch) const;
   void help(Entry& entry, BlockScratch& scratch) const;
   void make_ready(Entry& entry);
 
   TrainParams params_;
   std::deque<Entry> entries_;    // entries never move: helpers hold on to them
-  std::deque<Step> steps_;       // of the batch
+  SpanPool<Step> steps_;         // of the batch
   std::vector<Entry*> touched_;  // entries that have got steps in the batch, some more than once
   std::size_t n_offered_ = 0;    // of these
+  std::uint64_t n_updates_ = 0;
   std::unique_ptr<Helpers> helpers_;
   BlockScratch scratch_;
 };

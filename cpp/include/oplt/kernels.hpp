@@ -13,6 +13,9 @@
 
 namespace oplt {
 
+/// Scores and gradients come in whole vectors of this many.
+inline constexpr std::uint32_t kLanes = 16;
+
 /// The columns that take a step, and how.
 struct StepParams {
   const MaskWord* active;  // mask_words of them
@@ -23,15 +26,14 @@ struct StepParams {
 
 struct Kernels {
   /// scores[column] = sum of weight · value over the rows, in their order; null stands for a row that is not there.
-  /// Writes mask_words · 64 scores.
-  void (*score)(const MaskWord* const* rows, const Real* values, std::size_t n_rows, std::uint32_t mask_words,
-                Real* scores);
+  /// Writes as many scores as there are columns, rounded up to kLanes.
+  void (*score)(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores);
 
-  /// Gives each row the active cells that it lacks and lets all active cells take a step of AdaGrad:
-  /// G += g², w -= learning_rate · g / sqrt(eps + G), with g = gradient · value. The rows' accumulators already lie
-  /// where the mask after the step wants them.
-  void (*step)(MaskWord* const* rows, const Real* values, std::size_t n_rows, std::uint32_t mask_words,
-               const StepParams& params);
+  /// Gives each row the cells that it is to have (`after`: mask_words for each row, what it has and the active ones
+  /// among them) and lets all active cells take a step of AdaGrad: G += g², w -= learning_rate · g / sqrt(eps + G),
+  /// with g = gradient · value. The rows' accumulators already lie where the mask after the step wants them.
+  void (*step)(MaskWord* const* rows, const MaskWord* after, const Real* values, std::size_t n_rows,
+               std::uint32_t mask_words, const StepParams& params);
 
   /// out[i] = sigmoid(in[i]).
   void (*sigmoids)(const Real* in, Real* out, std::size_t n);

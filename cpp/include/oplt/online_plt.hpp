@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -16,6 +15,7 @@
 #include "oplt/params.hpp"
 #include "oplt/random.hpp"
 #include "oplt/sibling_block.hpp"
+#include "oplt/span_pool.hpp"
 #include "oplt/tree_policy.hpp"
 #include "oplt/types.hpp"
 
@@ -48,8 +48,10 @@ class OnlinePlt {
   OnlinePlt(const TrainParams& params, LabelTree tree);
 
   /// OPLT.Train, Algorithm 3, on n examples: example(0), example(1), …, each asked for when its turn has come. Their
-  /// rows must live until learn() returns. The result does not depend on `threads` nor on how a stream is cut.
-  void learn(std::size_t n, const std::function<Example(std::size_t)>& example, std::size_t threads);
+  /// rows must live until learn() returns. With more than one thread, another one calls `ahead` meanwhile, which may
+  /// get examples ready. The result does not depend on `threads` nor on how a stream is cut.
+  void learn(std::size_t n, const std::function<Example(std::size_t)>& example, std::size_t threads,
+             const std::function<void()>& ahead = {});
 
   /// Learns one example.
   void learn(RowView x, std::span<const LabelId> labels, Real weight);
@@ -67,7 +69,7 @@ class OnlinePlt {
   std::uint32_t depth() const { return tree_.depth(); }
   std::uint64_t n_examples() const { return n_examples_; }
   /// Steps of single classifiers, auxiliary ones included, since the model was made or loaded.
-  std::uint64_t n_updates() const { return n_updates_; }
+  std::uint64_t n_updates() const { return blocks_.n_updates(); }
   /// Weights that were ever touched, each with its accumulator.
   std::size_t n_cells() const { return blocks_.n_cells(); }
   std::size_t memory_bytes() const;
@@ -83,7 +85,6 @@ class OnlinePlt {
   void extend_tree(RowView x, std::span<const LabelId> labels);
   void extend(LabelId label, Extension extension);
   void update_classifiers(const Example& example);
-  void defer(BlockId block, const Example& example, std::span<const std::uint32_t> positives);
 
   TrainParams params_;
   LabelTree tree_;
@@ -93,11 +94,10 @@ class OnlinePlt {
   BlockId root_block_;             // the root's own classifier, which every example reaches
   std::vector<BlockId> block_of_;  // by node: its children's classifiers and its auxiliary one; kNone if it has neither
   std::uint64_t n_examples_ = 0;
-  std::uint64_t n_updates_ = 0;
 
   NodeScratch scratch_;                               // of learn()
   std::vector<std::pair<NodeId, std::uint32_t>> on_;  // positive nodes of the example as (parent, position)
-  std::deque<std::vector<std::uint32_t>> positives_;  // of the batch: positions of the positive children, by example
+  SpanPool<std::uint32_t> positives_;                 // of the batch: positions of the positive children
 };
 
 }  // namespace oplt

@@ -18,9 +18,11 @@ namespace oplt {
 
 /// Working memory of one thread, so that the kernels allocate nothing.
 struct BlockScratch {
-  std::vector<Real> scores;     // by column, up to a whole number of mask words
+  std::vector<Real> scores;     // by column, up to a whole number of vectors
   std::vector<Real> gradients;  // likewise
   std::vector<MaskWord> active;
+  std::vector<MaskWord> required;       // what a row needs to have, to stay as it is
+  std::vector<MaskWord> after;          // of each feature: the cells that its row is to have
   std::vector<std::uint32_t> rows;      // of each feature: where its row lies, or kNone
   std::vector<MaskWord*> row_pointers;  // the same as pointers
   const Kernels* kernels = &oplt::kernels();
@@ -38,18 +40,20 @@ struct Cell {
 /// The linear classifiers of one node's children, and the node's auxiliary classifier while it can be extended.
 ///
 /// All children of a node see the same examples, so their classifiers are the columns of one matrix: column 0 is the
-/// auxiliary classifier (if there is one), then come the children in order of arrival; rows are features. A row holds
-/// only the cells that were ever touched: a mask of its columns, then the cells' weights, then their accumulators.
-/// An absent cell is (0, 0), and computing with it or without it gives the same bits.
+/// auxiliary classifier, then come the children in order of arrival; rows are features. A row holds only the cells that
+/// were ever touched (packed_row.hpp): an absent cell is (0, 0), and computing with it or without it gives the same
+/// bits. Adding a child takes no time: rows get its cell when they are next touched.
 class SiblingBlock {
  public:
   SiblingBlock() = default;
   SiblingBlock(bool auxiliary, Column n_children);
 
   bool has_auxiliary() const { return auxiliary_; }
-  Column n_columns() const { return n_columns_; }
-  Column n_children() const { return n_columns_ - (auxiliary_ ? 1 : 0); }
+  Column n_children() const { return n_children_; }
+  /// Classifiers, the auxiliary one included.
+  Column n_classifiers() const { return n_children_ + (auxiliary_ ? 1 : 0); }
   std::size_t n_rows() const { return rows_.size(); }
+  /// Cells that hold something, pending ones included.
   std::size_t n_cells() const;
   std::size_t memory_bytes() const { return rows_.memory_bytes() + arena_.memory_bytes(); }
 
@@ -71,13 +75,17 @@ class SiblingBlock {
   /// The auxiliary classifier is needed no more.
   void drop_auxiliary();
 
-  /// The touched cells of a column, by ascending feature.
-  std::vector<Cell> cells(Column column) const;
+  /// The cells of a classifier that hold something, by ascending feature.
+  std::vector<Cell> child_cells(Column child) const { return cells(column_of(child)); }
+  std::vector<Cell> auxiliary_cells() const { return cells(kAuxiliary); }
 
   void save(Writer& out) const;
   static SiblingBlock load(Reader& in);
 
  private:
+  static constexpr Column kAuxiliary = 0;
+  static Column column_of(Column child) { return child + 1; }
+
   /// A row of the arena, taken apart.
   struct Row {
     MaskWord* mask;
@@ -86,23 +94,37 @@ class SiblingBlock {
     std::uint32_t count;
   };
 
+  struct CellAt {
+    Column column;
+    Real weight;
+    Real accumulator;
+
+    friend bool operator==(const CellAt&, const CellAt&) = default;
+  };
+
+  RowShape shape() const { return {mask_words_, column_of(n_children_)}; }
   std::size_t row_words(std::uint32_t count) const;
   Row row_at(std::uint32_t offset) const;
   Row add_row(FeatureId feature, std::span<const MaskWord> mask);
+  void add_loaded_row(FeatureId feature, std::vector<CellAt> cells);
+  void copy_row(FeatureId feature, const Row& from, std::span<const MaskWord> mask);
   std::uint32_t grow_row(std::uint32_t offset, std::uint32_t before, std::uint32_t after);
-  std::uint32_t append_cell(std::uint32_t offset, Column column, Real weight, Real accumulator);
+  std::vector<FeatureRows::Slot> sorted_rows() const;
+  std::vector<Cell> cells(Column column) const;
   template <class Visit>
   void for_each_row(Visit visit) const;
-  std::vector<FeatureRows::Slot> sorted_rows() const;
+  template <class Visit>
+  void for_each_cell(const Row& row, Visit visit) const;
   void widen_masks();
 
   void score(RowView x, BlockScratch& scratch) const;
   bool compute_gradients(Real weight, std::span<const std::uint32_t> positives, const TrainParams& params,
                          BlockScratch& scratch) const;
-  std::uint32_t make_room(FeatureId feature, std::uint32_t offset, std::span<const MaskWord> active);
+  void find_cells_after(const MaskWord* mask, std::span<const MaskWord> active, MaskWord* after) const;
+  std::uint32_t make_room(FeatureId feature, std::uint32_t offset, std::span<const MaskWord> after);
 
   bool auxiliary_ = false;
-  Column n_columns_ = 0;
+  Column n_children_ = 0;
   std::uint32_t mask_words_ = 1;  // 64 columns each
   FeatureRows rows_;
   Arena arena_;

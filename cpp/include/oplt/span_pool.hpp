@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace oplt {
+
+/// Many short arrays that stay where they are and are freed all at once.
+template <class T>
+class SpanPool {
+ public:
+  static_assert(std::is_trivially_destructible_v<T>);
+
+  /// n elements, not initialised.
+  std::span<T> allocate(std::size_t n) {
+    if (n > n_left_) {
+      n_left_ = std::max(n, kChunk);
+      chunks_.push_back(std::make_unique_for_overwrite<T[]>(n_left_));
+      next_ = chunks_.back().get();
+    }
+    const std::span<T> result(next_, n);
+    next_ += n;
+    n_left_ -= n;
+    return result;
+  }
+
+  void clear() {
+    chunks_.clear();
+    next_ = nullptr;
+    n_left_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kChunk = 1024;
+
+  std::vector<std::unique_ptr<T[]>> chunks_;
+  T* next_ = nullptr;
+  std::size_t n_left_ = 0;
+};
+
+}  // namespace oplt

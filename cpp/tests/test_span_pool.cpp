@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include <numeric>
+#include <vector>
+
+#include "check.hpp"
+#include "oplt/random.hpp"
+#include "oplt/span_pool.hpp"
+
+using namespace oplt;
+
+TEST("arrays of a pool stay where they are and do not overlap") {
+  Random random(1);
+  SpanPool<int> pool;
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::span<int>> spans;
+    for (int i = 0; i < 500; ++i) {
+      spans.push_back(pool.allocate(random.below(i % 50 == 0 ? 5000 : 40)));
+      std::iota(spans.back().begin(), spans.back().end(), i);
+    }
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      for (std::size_t j = 0; j < spans[i].size(); ++j) {
+        CHECK_EQ(spans[i][j], static_cast<int>(i + j));
+      }
+    }
+    pool.clear();
+  }
+}
