@@ -27,6 +27,8 @@ void bind_errors(nb::module_&) {
       raise("InvalidParameterError", error);
     } catch (const InvalidInput& error) {
       raise("InvalidInputError", error);
+    } catch (const BrokenModel& error) {
+      raise("BrokenModelError", error);
     } catch (const FormatError& error) {
       raise("ModelFormatError", error);
     }

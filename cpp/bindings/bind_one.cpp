@@ -29,8 +29,10 @@ namespace {
 
 using LabelAndProbability = std::pair<nb::any, Real>;
 
-/// The names and values of one example. The texts belong to the Python objects.
+/// The names and values of one example. The texts belong to the Python objects, which are held on to: while the call
+/// waits for its turn, another thread may change the dict.
 struct OneRow {
+  nb::list keys;
   std::vector<Name> names;
   std::vector<Real> values;
 
@@ -67,8 +69,9 @@ std::optional<OneRow> usual_row(nb::handle x) {
   if (!PyDict_Check(x.ptr())) {
     return std::nullopt;
   }
-  OneRow row;
-  for (const auto [key, object] : nb::borrow<nb::dict>(x)) {
+  const auto features = nb::borrow<nb::dict>(x);
+  OneRow row{.keys = features.keys(), .names = {}, .values = {}};
+  for (const auto [key, object] : features) {
     const std::optional<Name> name = usual_name(key);
     const std::optional<Real> value = usual_value(object);
     if (!name || !value) {
@@ -82,34 +85,41 @@ std::optional<OneRow> usual_row(nb::handle x) {
   return row;
 }
 
-std::optional<std::vector<Name>> usual_labels(nb::handle labels) {
-  if (!PyList_Check(labels.ptr())) {
-    const std::optional<Name> single = usual_name(labels);
-    return single ? std::optional(std::vector{*single}) : std::nullopt;
-  }
+/// Likewise the labels of one example.
+struct OneLabelSet {
+  nb::list labels;
   std::vector<Name> names;
-  for (const nb::handle label : nb::borrow<nb::list>(labels)) {
+};
+
+std::optional<OneLabelSet> usual_labels(nb::handle labels) {
+  OneLabelSet result;
+  if (PyList_Check(labels.ptr())) {
+    result.labels = nb::steal<nb::list>(PySequence_List(labels.ptr()));
+  } else {
+    result.labels.append(labels);
+  }
+  for (const nb::handle label : result.labels) {
     const std::optional<Name> name = usual_name(label);
     if (!name) {
       return std::nullopt;
     }
-    names.push_back(*name);
+    result.names.push_back(*name);
   }
-  return names;
+  return result;
 }
 
 /// False if the example has not the usual form; then nothing has happened.
 bool learn_one(Model& model, nb::handle x, nb::handle labels, nb::handle weight) {
   const std::optional<OneRow> row = usual_row(x);
-  const std::optional<std::vector<Name>> names = usual_labels(labels);
+  const std::optional<OneLabelSet> label_set = usual_labels(labels);
   const std::optional<Real> checked_weight = usual_value(weight);
-  if (!row || !names || !checked_weight || !(*checked_weight > 0 && *checked_weight <= kLargestWeight)) {
+  if (!row || !label_set || !checked_weight || !(*checked_weight > 0 && *checked_weight <= kLargestWeight)) {
     return false;
   }
   const auto bounds = row->bounds();
-  const std::array<std::int64_t, 2> label_bounds{0, static_cast<std::int64_t>(names->size())};
+  const std::array<std::int64_t, 2> label_bounds{0, static_cast<std::int64_t>(label_set->names.size())};
   const nb::gil_scoped_release release;
-  model.learn_many(row->view(bounds), {{label_bounds}, {*names, {}}}, {&*checked_weight, 1}, 1);
+  model.learn_many(row->view(bounds), {{label_bounds}, {label_set->names, {}}}, {&*checked_weight, 1}, 1);
   return true;
 }
 

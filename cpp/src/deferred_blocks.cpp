@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -41,17 +40,20 @@ class DeferredBlocks::QueueLock {
 class DeferredBlocks::Helpers {
  public:
   Helpers(const DeferredBlocks& blocks, std::size_t n, std::function<void()> first) : first_(std::move(first)) {
+    threads_.reserve(n);  // so that what fails below is the start of a thread
     for (std::size_t i = 0; i < n; ++i) {
       try {
         threads_.emplace_back([this, &blocks, i] { work(blocks, i == 0); });
-      } catch (const std::system_error&) {
+      } catch (const std::exception&) {
         break;  // no more threads to be had: the owner does their work
       }
     }
   }
 
-  /// Lets the helpers finish what was offered.
-  ~Helpers() {
+  ~Helpers() { finish(); }
+
+  /// Lets the helpers finish what was offered; returns what one of them threw.
+  std::exception_ptr finish() {
     {
       const std::scoped_lock lock(mutex_);
       closed_ = true;
@@ -60,6 +62,8 @@ class DeferredBlocks::Helpers {
     for (std::thread& thread : threads_) {
       thread.join();
     }
+    threads_.clear();
+    return failure_;
   }
 
   void offer(std::span<Entry* const> entries) {
@@ -74,13 +78,6 @@ class DeferredBlocks::Helpers {
   Entry* accept() {
     const std::scoped_lock lock(mutex_);
     return pop();
-  }
-
-  void rethrow_failure() {
-    const std::scoped_lock lock(mutex_);
-    if (failure_) {
-      std::rethrow_exception(std::exchange(failure_, nullptr));
-    }
   }
 
  private:
@@ -167,8 +164,8 @@ void DeferredBlocks::defer(BlockId id, RowView x, std::span<const std::uint32_t>
   Step* step = std::construct_at(steps_.allocate(1).data(), Step{x, positives, weight, nullptr});
   const QueueLock lock(entry);
   if (entry.first == nullptr) {
-    entry.first = step;
     touched_.push_back(&entry);
+    entry.first = step;
   } else {
     entry.last->next = step;
   }
@@ -203,7 +200,7 @@ void DeferredBlocks::help(Entry& entry, BlockScratch& scratch) const {
     try {
       take(steps, entry, scratch);
     } catch (...) {
-      entry.busy.store(false, std::memory_order_release);
+      entry.busy.store(false, std::memory_order_release);  // the steps are lost, and the batch fails
       entry.busy.notify_one();
       throw;
     }
@@ -235,20 +232,31 @@ void DeferredBlocks::offer() {
 }
 
 void DeferredBlocks::end_batch() {
-  offer();
-  while (Entry* entry = helpers_ ? helpers_->accept() : nullptr) {
-    help(*entry, scratch_);
+  std::exception_ptr failure;
+  try {
+    offer();
+    while (Entry* entry = helpers_ ? helpers_->accept() : nullptr) {
+      help(*entry, scratch_);
+    }
+    for (Entry* entry : touched_) {
+      make_ready(*entry);
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (helpers_) {  // they end in any case: the steps, and what these refer to, are freed next
+    const std::exception_ptr theirs = std::exchange(helpers_, nullptr)->finish();
+    failure = failure ? failure : theirs;
   }
   for (Entry* entry : touched_) {
-    make_ready(*entry);
+    entry->first = nullptr;  // not empty only after a failure
     n_updates_ += std::exchange(entry->n_updates, 0);
   }
   touched_.clear();
   n_offered_ = 0;
   steps_.clear();
-  if (helpers_) {
-    const std::unique_ptr<Helpers> helpers = std::exchange(helpers_, nullptr);
-    helpers->rethrow_failure();
+  if (failure) {
+    std::rethrow_exception(failure);
   }
 }
 

@@ -7,7 +7,8 @@
 
 #include "oplt/math.hpp"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+// Clang knows no `#pragma GCC target`.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define OPLT_AVX512_KERNELS 1
 #include <immintrin.h>
 #else
@@ -47,7 +48,7 @@ inline void step_row(MaskWord* row, const MaskWord* after_mask, std::uint32_t ma
   Real* accumulators = weights + capacity_for(after);
   const Real inverse_weight = Real{0} - weights[0];  // not -w: a zero keeps its sign, and so its bits
   const Real inverse_accumulator = accumulators[0];
-  bool above_last = (row[0] & kAuxiliaryBit) != 0;  // of a row that has an auxiliary cell
+  bool above_last = (row[0] & kAuxiliaryBit) != 0;  // else no column is pending, wherever it lies
   for (std::uint32_t i = mask_words; i-- > 0;) {
     const MaskWord mask = row[i];
     before -= count_bits(mask);
@@ -66,7 +67,7 @@ inline void step_row(MaskWord* row, const MaskWord* after_mask, std::uint32_t ma
 namespace portable {
 
 void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores) {
-  std::fill_n(scores, (shape.n_columns + kLanes - 1) / kLanes * kLanes, Real{0});
+  std::fill_n(scores, n_scores(shape), Real{0});
   for (std::size_t i = 0; i < n_rows; ++i) {
     if (rows[i] == nullptr) {
       continue;
@@ -254,7 +255,7 @@ void score_narrow(const MaskWord* const* rows, const Real* values, std::size_t n
 }
 
 void score_wide(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores) {
-  std::fill_n(scores, (shape.n_columns + kLanes - 1) / kLanes * kLanes, Real{0});
+  std::fill_n(scores, n_scores(shape), Real{0});
   for (std::size_t i = 0; i < n_rows; ++i) {
     if (rows[i] == nullptr) {
       continue;
@@ -425,17 +426,17 @@ void step(MaskWord* const* rows, const MaskWord* after, const Real* values, std:
     if (i + kAhead < n_rows) {
       prefetch_accumulators(rows[i + kAhead], after + kAhead * mask_words, mask_words);
     }
-    const auto step_cells = [&](const WordStep& cells) { step_word(cells, values[i], params); };
     if (mask_words == 1 && *rows[i] == *after) {  // the most frequent case by far
       Real* weights = weights_of(rows[i], 1);
       step_in_place(*after, *params.active, weights, weights + capacity_for(count_bits(*after)), params.gradients,
                     values[i], params);
     } else {
-      step_row(rows[i], after, mask_words, params, step_cells);
+      step_row(rows[i], after, mask_words, params, [&](const WordStep& cells) { step_word(cells, values[i], params); });
     }
   }
 }
 
+// The portable one again, compiled for the wide vectors.
 void sigmoids(const Real* in, Real* out, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     out[i] = sigmoid(in[i]);
@@ -458,9 +459,7 @@ const Kernels& portable_kernels() {
 const Kernels& kernels() {
 #if OPLT_AVX512_KERNELS
   static constexpr Kernels kAvx512{avx512::score, avx512::step, avx512::sigmoids};
-  static const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-                                 __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
-                                 __builtin_cpu_supports("bmi2") != 0;
+  static const bool has_avx512 = __builtin_cpu_supports("x86-64-v4") != 0;  // all of the above, and more
   if (has_avx512) {
     return kAvx512;
   }

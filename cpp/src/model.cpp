@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -47,33 +48,54 @@ class ExampleQueue {
   ExampleQueue(std::size_t n, MakeExample make) : examples_(n), make_(std::move(make)) {}
 
   const Example& get(std::size_t i) {
-    while (n_ready_.load(std::memory_order_acquire) <= i) {
-      get_ready(i + 1);
+    for (std::size_t n = n_ready_.load(std::memory_order_acquire); n <= i;
+         n = n_ready_.load(std::memory_order_acquire)) {
+      if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) {
+        get_ready(i + 1);
+      } else {
+        n_ready_.wait(n, std::memory_order_acquire);
+      }
+    }
+    if (failed_.load(std::memory_order_acquire)) {
+      const std::scoped_lock lock(mutex_);
+      std::rethrow_exception(failure_);
     }
     return examples_[i];
   }
 
   void get_all_ready() {
-    for (std::size_t i = 0; i < examples_.size(); i += kAtOnce) {
-      get_ready(std::min(i + kAtOnce, examples_.size()));
+    for (std::size_t end = 0; end < examples_.size();) {
+      end = std::min(end + kAtOnce, examples_.size());
+      const std::scoped_lock lock(mutex_);
+      get_ready(end);
     }
   }
 
  private:
   static constexpr std::size_t kAtOnce = 16;
 
+  /// To be called with the mutex. After a failure all count as ready, and get() tells of it.
   void get_ready(std::size_t end) {
-    const std::scoped_lock lock(mutex_);
-    for (std::size_t i = n_ready_.load(std::memory_order_relaxed); i < end; ++i) {
-      examples_[i] = make_(i);
-      n_ready_.store(i + 1, std::memory_order_release);
+    std::size_t n = n_ready_.load(std::memory_order_relaxed);
+    try {
+      for (; n < end; ++n) {
+        examples_[n] = make_(n);
+      }
+    } catch (...) {
+      failure_ = std::current_exception();
+      failed_.store(true, std::memory_order_release);
+      n = examples_.size();
     }
+    n_ready_.store(n, std::memory_order_release);
+    n_ready_.notify_one();
   }
 
   std::vector<Example> examples_;
   MakeExample make_;
-  std::mutex mutex_;  // of make_
-  std::atomic<std::size_t> n_ready_ = 0;
+  std::mutex mutex_;  // of make_ and failure_
+  std::exception_ptr failure_;
+  std::atomic<bool> failed_ = false;
+  std::atomic<std::size_t> n_ready_ = 0;  // each example is made once
 };
 
 }  // namespace
@@ -117,7 +139,9 @@ void Model::learn_many(const NamedRows& x, const NamedLabels& y, std::span<const
     std::copy(labels.begin(), labels.end(), label_set.begin());
     return Example{row, label_set, weights.empty() ? Real{1} : weights[i]};
   });
+  broken_ = true;  // until it has gone well
   plt_.learn(n_rows, [&](std::size_t i) { return examples.get(i); }, threads, [&] { examples.get_all_ready(); });
+  broken_ = false;
 }
 
 Predictions Model::predict_many(const NamedRows& x, const PredictParams& params,

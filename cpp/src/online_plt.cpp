@@ -3,6 +3,7 @@
 #include "oplt/online_plt.hpp"
 
 #include <algorithm>
+#include <exception>
 
 #include "oplt/error.hpp"
 #include "oplt/math.hpp"
@@ -34,7 +35,8 @@ OnlinePlt::OnlinePlt(const TrainParams& params, LabelTree tree)
 
 void OnlinePlt::learn(std::size_t n, const std::function<Example(std::size_t)>& example, std::size_t threads,
                       const std::function<void()>& ahead) {
-  blocks_.begin_batch(threads, ahead);
+  blocks_.begin_batch(std::min(threads, n), ahead);
+  std::exception_ptr failure;
   try {
     for (std::size_t i = 0; i < n; ++i) {
       const Example next = example(i);
@@ -46,11 +48,17 @@ void OnlinePlt::learn(std::size_t n, const std::function<Example(std::size_t)>& 
       }
     }
   } catch (...) {
-    blocks_.end_batch();
-    throw;
+    failure = std::current_exception();
   }
-  blocks_.end_batch();
+  try {
+    blocks_.end_batch();
+  } catch (...) {
+    failure = failure ? failure : std::current_exception();
+  }
   positives_.clear();
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
 }
 
 void OnlinePlt::learn(RowView x, std::span<const LabelId> labels, Real weight) {

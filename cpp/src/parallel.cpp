@@ -6,7 +6,6 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -33,10 +32,11 @@ void parallel_for(std::size_t n, std::size_t threads,
   };
 
   std::vector<std::thread> helpers;
+  helpers.reserve(std::min(threads, n));  // so that what fails below is the start of a thread
   for (std::size_t worker = 1; worker < std::min(threads, n); ++worker) {
     try {
       helpers.emplace_back(run, worker);
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
       break;  // no more threads to be had: the ones there are do all the work
     }
   }

@@ -10,6 +10,8 @@ namespace oplt {
 
 namespace {
 
+std::uint64_t pack(FeatureId id, Real value) { return (std::uint64_t{id} << 32) | std::bit_cast<std::uint32_t>(value); }
+
 FeatureId unpack_id(std::uint64_t packed) { return static_cast<FeatureId>(packed >> 32); }
 
 Real unpack_value(std::uint64_t packed) { return std::bit_cast<Real>(static_cast<std::uint32_t>(packed)); }
@@ -23,12 +25,27 @@ void RowBuilder::start(std::size_t n_features, std::size_t n_rows) {
   values_.reserve(n_features + n_rows);
 }
 
+/// A mapping of a class of its own may hold a name twice, and a row must not: its second step would go astray.
+void RowBuilder::add_up_repeated() {
+  std::size_t n = 0;
+  for (const std::uint64_t packed : packed_) {
+    const FeatureId id = unpack_id(packed);
+    if (n > 0 && id != kNone && id == unpack_id(packed_[n - 1])) {
+      packed_[n - 1] = pack(id, unpack_value(packed_[n - 1]) + unpack_value(packed));
+    } else {
+      packed_[n++] = packed;
+    }
+  }
+  packed_.resize(n);
+}
+
 RowView RowBuilder::build(std::span<const FeatureId> ids, std::span<const Real> values, const TrainParams& params) {
   packed_.clear();
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    packed_.push_back((std::uint64_t{ids[i]} << 32) | std::bit_cast<std::uint32_t>(values[i]));
+    packed_.push_back(pack(ids[i], values[i]));
   }
   std::sort(packed_.begin(), packed_.end());
+  add_up_repeated();
 
   double norm = 1.0;
   if (params.normalize) {

@@ -3,13 +3,10 @@
 #include "oplt/sibling_block.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cassert>
 #include <cmath>
 #include <utility>
-
-#include "oplt/math.hpp"
 
 namespace oplt {
 
@@ -35,13 +32,16 @@ void set_bit(std::span<MaskWord> mask, Column column) {
   mask[column / kWordColumns] |= MaskWord{1} << (column % kWordColumns);
 }
 
-std::uint32_t count_all_bits(std::span<const MaskWord> mask) {
-  std::uint32_t count = 0;
+std::size_t count_all_bits(std::span<const MaskWord> mask) {
+  std::size_t count = 0;
   for (const MaskWord word : mask) {
     count += count_bits(word);
   }
   return count;
 }
+
+/// The cells of one row.
+std::uint32_t count_cells(std::span<const MaskWord> mask) { return static_cast<std::uint32_t>(count_all_bits(mask)); }
 
 /// Calls visit(column) for each bit, ascending.
 template <class Visit>
@@ -68,7 +68,7 @@ std::size_t SiblingBlock::row_words(std::uint32_t count) const {
 SiblingBlock::Row SiblingBlock::row_at(std::uint32_t offset) const {
   // The row is handed out writable so that one Row serves readers and writers; const members only read it.
   MaskWord* mask = const_cast<MaskWord*>(arena_.at(offset));
-  const std::uint32_t count = count_all_bits({mask, mask_words_});
+  const std::uint32_t count = count_cells({mask, mask_words_});
   Real* weights = weights_of(mask, mask_words_);
   return {mask, weights, weights + capacity_for(count), count};
 }
@@ -112,7 +112,7 @@ std::size_t SiblingBlock::n_cells() const {
 
 /// A new row with this mask (or these first words of it); its cells are not initialised.
 SiblingBlock::Row SiblingBlock::add_row(FeatureId feature, std::span<const MaskWord> mask) {
-  const std::uint32_t offset = arena_.allocate(row_words(count_all_bits(mask)));
+  const std::uint32_t offset = arena_.allocate(row_words(count_cells(mask)));
   MaskWord* words = arena_.at(offset);
   std::copy(mask.begin(), mask.end(), words);
   std::fill(words + mask.size(), words + mask_words_, MaskWord{0});
@@ -132,14 +132,18 @@ void SiblingBlock::score(RowView x, BlockScratch& scratch) const {
   const std::size_t n = x.size();
   scratch.rows.resize(n);
   scratch.row_pointers.resize(n);
-  scratch.scores.resize((shape().n_columns + kLanes - 1) / kLanes * kLanes);
+  scratch.scores.resize(n_scores(shape()));
   for (const FeatureId feature : x.features) {
     rows_.prefetch(feature);
   }
   for (std::size_t i = 0; i < n; ++i) {
     scratch.rows[i] = rows_.find(x.features[i]);
+    if (scratch.rows[i] == kNone) {
+      scratch.row_pointers[i] = nullptr;
+      continue;
+    }
     // Writable, because learn() goes on to change the rows; here they are only read.
-    scratch.row_pointers[i] = scratch.rows[i] == kNone ? nullptr : const_cast<MaskWord*>(arena_.at(scratch.rows[i]));
+    scratch.row_pointers[i] = const_cast<MaskWord*>(arena_.at(scratch.rows[i]));
     prefetch(scratch.row_pointers[i]);
     if (mask_words_ + shape().n_columns > kCacheLine) {
       prefetch(scratch.row_pointers[i] + kCacheLine);
@@ -224,10 +228,10 @@ void SiblingBlock::find_cells_after(const MaskWord* mask, std::span<const MaskWo
 std::uint32_t SiblingBlock::make_room(FeatureId feature, std::uint32_t offset, std::span<const MaskWord> after) {
   std::uint32_t target = kNone;
   if (offset == kNone) {
-    target = arena_.allocate(row_words(count_all_bits(after)));
+    target = arena_.allocate(row_words(count_cells(after)));
     std::fill_n(arena_.at(target), mask_words_, MaskWord{0});
   } else {
-    target = grow_row(offset, count_all_bits({arena_.at(offset), mask_words_}), count_all_bits(after));
+    target = grow_row(offset, count_cells({arena_.at(offset), mask_words_}), count_cells(after));
   }
   if (target != offset) {
     rows_.set(feature, target);
@@ -271,8 +275,10 @@ void SiblingBlock::learn(RowView x, Real weight, std::span<const std::uint32_t> 
                         step);
 }
 
-void SiblingBlock::widen_masks() {
-  SiblingBlock wider(auxiliary_, n_children_);
+/// Makes room for the columns of so many children.
+void SiblingBlock::widen_masks(Column n_children) {
+  SiblingBlock wider(auxiliary_, n_children);
+  wider.n_children_ = n_children_;
   wider.rows_.reserve(rows_.size());
   for_each_row([&](FeatureId feature, const Row& row) { wider.copy_row(feature, row, {row.mask, mask_words_}); });
   *this = std::move(wider);
@@ -280,10 +286,10 @@ void SiblingBlock::widen_masks() {
 
 void SiblingBlock::add_child() {
   assert(auxiliary_);
-  ++n_children_;  // pending in all rows
-  if (mask_words_for(shape().n_columns) != mask_words_) {
-    widen_masks();
+  if (mask_words_for(column_of(n_children_ + 1)) != mask_words_) {
+    widen_masks(n_children_ + 1);
   }
+  ++n_children_;  // pending in all rows
 }
 
 SiblingBlock SiblingBlock::parent_block() const {
@@ -304,12 +310,14 @@ SiblingBlock SiblingBlock::parent_block() const {
 void SiblingBlock::drop_auxiliary() {
   SiblingBlock rest(false, n_children_);
   rest.rows_.reserve(rows_.size());
+  std::vector<MaskWord> mask(mask_words_);
   for_each_row([&](FeatureId feature, const Row& row) {
     bool needed = false;  // as the inverse of pending columns
     for_each_pending(row.mask, shape(), [&](std::uint32_t, MaskWord) { needed = true; });
-    *row.mask &= needed ? ~MaskWord{0} : ~kAuxiliaryBit;
-    if (count_all_bits({row.mask, mask_words_}) > 0) {
-      rest.copy_row(feature, row, {row.mask, mask_words_});
+    std::copy_n(row.mask, mask_words_, mask.begin());
+    mask[0] &= needed ? ~MaskWord{0} : ~kAuxiliaryBit;
+    if (count_all_bits(mask) > 0) {
+      rest.copy_row(feature, row, mask);
     }
   });
   *this = std::move(rest);

@@ -173,6 +173,18 @@ TEST("when an example cannot be had, those before it are learnt") {
   CHECK(saved_bytes(model) == saved_bytes(expected));
 }
 
+TEST("what is thrown by the work ahead is rethrown, and everything is learnt") {
+  const auto stream = random_stream(12, 20);
+  const auto example = [&](std::size_t i) {
+    return oplt::Example{stream[i].row(), stream[i].labels, stream[i].weight};
+  };
+  OnlinePlt model(make_params());
+  CHECK_THROWS(std::runtime_error, model.learn(20, example, 2, [] { throw std::runtime_error("no"); }));
+  OnlinePlt expected(make_params());
+  expected.learn(20, example, 1);
+  CHECK(saved_bytes(model) == saved_bytes(expected));
+}
+
 TEST("a saved and loaded model goes on as if it had never stopped") {
   for_all_settings([](const TrainParams& params) {
     const std::vector<StreamExample> stream = random_stream(4, 120);

@@ -37,6 +37,18 @@ TEST("features are sorted with their values") {
   CHECK_EQ(row.values, (Values{-2, -4, 1, 3}));
 }
 
+TEST("the values of a feature that occurs twice are added, whatever their order") {
+  const Built row = build({7, 3, 7, 7}, {1, 2, 0.5, -4}, false, false);
+  CHECK_EQ(row.features, (Ids{3, 7}));
+  CHECK_EQ(row.values, (Values{2, -2.5}));
+  CHECK_EQ(build({7, 7, 3, 7}, {-4, 1, 2, 0.5}, false, false).values, row.values);
+}
+
+TEST("unknown features are not one feature that occurs twice") {
+  const Built row = build({kNone, 3, kNone}, {2, 1, 2}, true, false);
+  CHECK_EQ(row.values, (Values{Real{1} / 3}));
+}
+
 TEST("rows are scaled to norm 1") {
   CHECK_EQ(build({1, 0}, {3, -4}, true, false).values, (Values{-0.8F, 0.6F}));
   CHECK_EQ(build({1, 0}, {3 * 0x1p36F, -4 * 0x1p36F}, true, false).values, (Values{-0.8F, 0.6F}));

@@ -133,11 +133,13 @@ struct Parts {
   std::vector<Real> accumulators{4, 5, 6};
 };
 
-void check_columns_equal_classifiers(bool auxiliary, Column n_children, const TrainParams& params) {
+void check_columns_equal_classifiers(bool auxiliary, Column n_children, const TrainParams& params,
+                                     const Kernels& kernels) {
   SiblingBlock block(auxiliary, n_children);
   std::vector<Classifier> alone(n_children);
   Classifier auxiliary_alone;
   BlockScratch scratch;
+  scratch.kernels = &kernels;
   for (const Step& step : random_steps(n_children, 120, n_children)) {
     const RowView x = step.example.row();
     const std::span<const Real> scores = block.child_scores(x, scratch);
@@ -162,8 +164,10 @@ TEST("columns learn to the bit as classifiers alone do") {
   for (const Real gate : {0.0F, 0.1F}) {
     for (const Column n_columns : {1U, 2U, 3U, 17U, 33U, 64U, 65U, 130U}) {
       const TrainParams params = make_params(Policy::kFlat, 2, 2, gate);
-      check_columns_equal_classifiers(false, n_columns, params);
-      check_columns_equal_classifiers(true, n_columns - 1, params);
+      for (const Kernels* version : {&kernels(), &portable_kernels()}) {
+        check_columns_equal_classifiers(false, n_columns, params, *version);
+        check_columns_equal_classifiers(true, n_columns - 1, params, *version);
+      }
     }
   }
 }

@@ -5,12 +5,13 @@
 from importlib.metadata import version
 
 from oplt import datasets
-from oplt.errors import InvalidInputError, InvalidParameterError, ModelFormatError, OpltError
+from oplt.errors import BrokenModelError, InvalidInputError, InvalidParameterError, ModelFormatError, OpltError
 from oplt.model import OnlinePLT
 from oplt.predictions import Predictions
 from oplt.tree import LabelTree
 
 __all__ = [
+    "BrokenModelError",
     "InvalidInputError",
     "InvalidParameterError",
     "LabelTree",

@@ -3,10 +3,10 @@
 """What goes wrong, and how it is told.
 
 Every message says what was wrong, where, what was received and what to do. After one of these errors the model is as
-it was; after a MemoryError it may be half changed, and should be loaded again.
+it was. After a MemoryError in learning it is half changed, and refuses to be used: load it again.
 """
 
-__all__ = ["InvalidInputError", "InvalidParameterError", "ModelFormatError", "OpltError"]
+__all__ = ["BrokenModelError", "InvalidInputError", "InvalidParameterError", "ModelFormatError", "OpltError"]
 
 
 class OpltError(Exception):
@@ -19,6 +19,10 @@ class InvalidParameterError(OpltError, ValueError):
 
 class InvalidInputError(OpltError, ValueError):
     """An example, a label, a feature or a tree cannot be used."""
+
+
+class BrokenModelError(OpltError, RuntimeError):
+    """An earlier failure in learning, such as a lack of memory, has left the model half changed."""
 
 
 class ModelFormatError(OpltError, ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
 import numpy as np
@@ -188,3 +189,24 @@ def test_the_paper_preset() -> None:
     settings = OnlinePLT.paper(seed=3).settings
     assert (settings["arity"], settings["max_leaves"], settings["gate"], settings["seed"]) == (2, 100, 0.0, 3)
     assert (settings["learning_rate"], settings["adagrad_eps"], settings["alpha"]) == (1.0, 0.01, 0.75)
+
+
+class Repeating(Mapping[str, float]):
+    """A mapping whose keys come up twice, as some multi-dictionaries have it."""
+
+    def __getitem__(self, key: str) -> float:
+        return {"a": 1.0, "b": 2.0}[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["a", "b", "a"])
+
+    def __len__(self) -> int:
+        return 3
+
+
+def test_the_values_of_a_feature_that_occurs_twice_are_added() -> None:
+    twice, once = OnlinePLT(), OnlinePLT()
+    for _ in range(3):
+        twice.learn_one(Repeating(), ["x", "y"])
+        once.learn_one({"a": 2.0, "b": 2.0}, ["x", "y"])
+    assert twice.fingerprint() == once.fingerprint()

@@ -14,7 +14,7 @@ namespace oplt {
 
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
-/// Reads digits on to `number`, which wraps around after 19 of them or more. Returns where they end.
+/// Reads digits on to `number`, which may wrap around from the 20th on. Returns where they end.
 inline const char* read_digits(const char* p, const char* end, std::uint64_t& number) {
   for (; p != end && is_digit(*p); ++p) {
     number = 10 * number + static_cast<std::uint64_t>(*p - '0');

@@ -51,7 +51,8 @@ class DeferredBlocks {
   /// some work together.
   void offer();
 
-  /// Takes all steps that wait; rethrows what a helper threw.
+  /// Takes all steps that wait, and ends the helpers. If a step fails, steps may be missing; it rethrows what was
+  /// thrown.
   void end_batch();
 
   /// Steps of single classifiers that were taken so far.
@@ -71,7 +72,7 @@ class DeferredBlocks {
     alignas(64) SiblingBlock block;  // apart from what follows: a helper writes here while the owner adds to the queue
     std::uint64_t n_updates = 0;
     alignas(64) std::atomic<bool> busy{false};  // a helper takes steps of the block
-    std::atomic_flag locked;                    // guards the queue, and the change of busy
+    std::atomic_flag locked;                    // guards the queue, and the change of busy to true
     Step* first = nullptr;                      // the queue
     Step* last = nullptr;
 

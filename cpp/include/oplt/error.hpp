@@ -18,6 +18,11 @@ struct InvalidInput : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
+/// A model that an earlier failure, such as a lack of memory, has left half changed.
+struct BrokenModel : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// Saved bytes that are not a model.
 struct FormatError : std::runtime_error {
   using std::runtime_error::runtime_error;

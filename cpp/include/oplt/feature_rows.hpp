@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "oplt/packed_row.hpp"
 #include "oplt/types.hpp"
 
 namespace oplt {
@@ -34,11 +35,9 @@ class FeatureRows {
 
   /// Starts to bring the feature's slot into the cache.
   void prefetch(FeatureId feature) const {
-#if defined(__GNUC__)
     if (!slots_.empty()) {
-      __builtin_prefetch(slots_.data() + home_of(feature));
+      oplt::prefetch(slots_.data() + home_of(feature));
     }
-#endif
   }
 
   /// Makes room for n features. Needed before copying from another map in the order of its slots: that is the order of
@@ -61,9 +60,8 @@ class FeatureRows {
     slot = {feature, row};
   }
 
-  /// All slots, in no meaningful order, empty ones included. Rows may be given other places, features may not.
+  /// All slots, in no meaningful order, empty ones included.
   const std::vector<Slot>& slots() const { return slots_; }
-  std::vector<Slot>& slots() { return slots_; }
 
  private:
   std::size_t home_of(FeatureId feature) const {

@@ -15,6 +15,7 @@ namespace oplt {
 
 /// Scores and gradients come in whole vectors of this many.
 inline constexpr std::uint32_t kLanes = 16;
+inline std::size_t n_scores(RowShape shape) { return (shape.n_columns + kLanes - 1) / kLanes * kLanes; }
 
 /// The columns that take a step, and how.
 struct StepParams {
@@ -26,7 +27,7 @@ struct StepParams {
 
 struct Kernels {
   /// scores[column] = sum of weight · value over the rows, in their order; null stands for a row that is not there.
-  /// Writes as many scores as there are columns, rounded up to kLanes.
+  /// Writes n_scores(shape) of them.
   void (*score)(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores);
 
   /// Gives each row the cells that it is to have (`after`: mask_words for each row, what it has and the active ones

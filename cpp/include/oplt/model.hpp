@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "oplt/archive.hpp"
+#include "oplt/error.hpp"
 #include "oplt/online_plt.hpp"
 #include "oplt/params.hpp"
 #include "oplt/row_builder.hpp"
@@ -22,7 +23,7 @@ namespace oplt {
 inline constexpr Real kLargestValue = 1e12F;
 inline constexpr Real kLargestWeight = 1e6F;
 
-/// Features by name. The names of one row are distinct, the values at most kLargestValue in size.
+/// Features by name. Values are at most kLargestValue in size.
 struct NamedRows {
   RowBounds bounds;
   NameList names;
@@ -82,7 +83,11 @@ class Model {
   template <class Lock>
   Lock turn() const {
     const std::scoped_lock next(turnstile_);
-    return Lock(mutex_);
+    Lock lock(mutex_);
+    if (broken_) {
+      throw BrokenModel("learning has failed before, and left the model half changed: load it again from a file");
+    }
+    return lock;
   }
 
   mutable std::mutex turnstile_;
@@ -91,6 +96,7 @@ class Model {
   Vocabulary labels_;
   OnlinePlt plt_;
   RowBuilder row_builder_;  // of learn_many()
+  bool broken_ = false;     // learning has failed half-way
 };
 
 }  // namespace oplt

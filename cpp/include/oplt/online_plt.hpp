@@ -70,7 +70,7 @@ class OnlinePlt {
   std::uint64_t n_examples() const { return n_examples_; }
   /// Steps of single classifiers, auxiliary ones included, since the model was made or loaded.
   std::uint64_t n_updates() const { return blocks_.n_updates(); }
-  /// Weights that were ever touched, each with its accumulator.
+  /// Weights that are not 0, or were not always.
   std::size_t n_cells() const { return blocks_.n_cells(); }
   std::size_t memory_bytes() const;
 

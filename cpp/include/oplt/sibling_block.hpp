@@ -41,8 +41,8 @@ struct Cell {
 ///
 /// All children of a node see the same examples, so their classifiers are the columns of one matrix: column 0 is the
 /// auxiliary classifier, then come the children in order of arrival; rows are features. A row holds only the cells that
-/// were ever touched (packed_row.hpp): an absent cell is (0, 0), and computing with it or without it gives the same
-/// bits. Adding a child takes no time: rows get its cell when they are next touched.
+/// were ever touched (packed_row.hpp). An absent cell is (0, 0), and computing with it or without it gives the same
+/// bits; or its column is newer than the row's last step, and then it is the inverse of the auxiliary cell.
 class SiblingBlock {
  public:
   SiblingBlock() = default;
@@ -115,7 +115,7 @@ class SiblingBlock {
   void for_each_row(Visit visit) const;
   template <class Visit>
   void for_each_cell(const Row& row, Visit visit) const;
-  void widen_masks();
+  void widen_masks(Column n_children);
 
   void score(RowView x, BlockScratch& scratch) const;
   bool compute_gradients(Real weight, std::span<const std::uint32_t> positives, const TrainParams& params,

@@ -20,9 +20,10 @@ class SpanPool {
   /// n elements, not initialised.
   std::span<T> allocate(std::size_t n) {
     if (n > n_left_) {
-      n_left_ = std::max(n, kChunk);
-      chunks_.push_back(std::make_unique_for_overwrite<T[]>(n_left_));
+      const std::size_t size = std::max(n, kChunk);
+      chunks_.push_back(std::make_unique_for_overwrite<T[]>(size));
       next_ = chunks_.back().get();
+      n_left_ = size;
     }
     const std::span<T> result(next_, n);
     next_ += n;
