@@ -40,6 +40,14 @@ Vocabulary vocabulary_of(const NameList& names) {
   return vocabulary;
 }
 
+/// Throws if no label could ever be learnt.
+LabelTree checked_start(const TrainParams& params, LabelTree tree) {
+  if (!grows(params.policy) && tree.n_labels() == 0) {
+    throw InvalidParameter("policy 'fixed' never extends the tree: start from one that has labels, by from_tree");
+  }
+  return tree;
+}
+
 /// Examples that somebody gets ready, in order: a helper ahead of time, or whoever needs one that is not ready yet.
 class ExampleQueue {
  public:
@@ -100,10 +108,10 @@ class ExampleQueue {
 
 }  // namespace
 
-Model::Model(const TrainParams& params) : plt_(params) {}
+Model::Model(const TrainParams& params) : plt_(params, checked_start(params, LabelTree())) {}
 
 Model::Model(const TrainParams& params, LabelTree tree, const NameList& labels)
-    : labels_(vocabulary_of(labels)), plt_(params, std::move(tree)) {}
+    : labels_(vocabulary_of(labels)), plt_(params, checked_start(params, std::move(tree))) {}
 
 Model::Model(const TrainParams& params, std::span<const std::byte> saved) : plt_(params) {
   Reader in(saved);
@@ -132,7 +140,12 @@ void Model::learn_many(const NamedRows& x, const NamedLabels& y, std::span<const
   ExampleQueue examples(n_rows, [&](std::size_t i) {
     features_.add_row(x.names, x.bounds.begin(i), x.bounds.end(i), features);
     const RowView row = row_builder_.build(features, x.bounds.row(x.values, i), plt_.params());
-    labels_.add_row(y.names, y.bounds.begin(i), y.bounds.end(i), labels);
+    if (grows(plt_.params().policy)) {
+      labels_.add_row(y.names, y.bounds.begin(i), y.bounds.end(i), labels);
+    } else {
+      labels_.find_row(y.names, y.bounds.begin(i), y.bounds.end(i), labels);
+      std::erase(labels, kNone);  // unknown labels leave no trace, not even their names
+    }
     std::sort(labels.begin(), labels.end());
     labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
     const std::span<LabelId> label_set = label_sets.allocate(labels.size());

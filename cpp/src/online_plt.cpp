@@ -67,6 +67,9 @@ void OnlinePlt::learn(RowView x, std::span<const LabelId> labels, Real weight) {
 
 /// UpdateTree, Algorithm 4.
 void OnlinePlt::extend_tree(RowView x, std::span<const LabelId> labels) {
+  if (!grows(params_.policy)) {
+    return;
+  }
   const ChildProbabilities probabilities = [&](NodeId v) {
     blocks_.ready(block_of_[v]);
     return child_probabilities(v, x, scratch_);

@@ -13,13 +13,14 @@ namespace oplt {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Policy>, 6> kPolicyNames{{
+constexpr std::array<std::pair<std::string_view, Policy>, 7> kPolicyNames{{
     {"random", Policy::kRandom},
     {"best-greedy", Policy::kBestGreedy},
     {"best-greedy-printed", Policy::kBestGreedyPrinted},
     {"complete", Policy::kComplete},
     {"cpet", Policy::kCpet},
     {"flat", Policy::kFlat},
+    {"fixed", Policy::kFixed},
 }};
 
 // The steps of a classifier stay finite only within such limits; nobody needs more.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 
 #include "oplt/math.hpp"
 
@@ -20,6 +21,8 @@ Extension TreePolicy::choose(const LabelTree& tree, NodeId chosen, const ChildPr
       const NodeId from = chosen == kNone ? LabelTree::kRoot : chosen;
       return {walk_down(tree, from, probabilities, random), true};
     }
+    case Policy::kFixed:
+      throw std::logic_error("the fixed policy extends no tree");
     case Policy::kRandom:
     case Policy::kBestGreedy:
     case Policy::kBestGreedyPrinted:
@@ -96,6 +99,8 @@ bool TreePolicy::may_choose(const LabelTree& tree, NodeId v) const {
       return v == LabelTree::kRoot;
     case Policy::kCpet:
       return tree.is_leaf(v);
+    case Policy::kFixed:
+      return false;
     case Policy::kRandom:
     case Policy::kBestGreedy:
     case Policy::kBestGreedyPrinted:

@@ -20,8 +20,8 @@
 
 namespace oplt::test {
 
-inline constexpr Policy kAllPolicies[] = {Policy::kRandom,   Policy::kBestGreedy, Policy::kBestGreedyPrinted,
-                                          Policy::kComplete, Policy::kCpet,       Policy::kFlat};
+inline constexpr Policy kGrowingPolicies[] = {Policy::kRandom,   Policy::kBestGreedy, Policy::kBestGreedyPrinted,
+                                              Policy::kComplete, Policy::kCpet,       Policy::kFlat};
 
 inline TrainParams make_params(Policy policy = Policy::kBestGreedy, std::uint32_t arity = 2,
                                std::uint32_t max_leaves = 4, Real gate = 0) {

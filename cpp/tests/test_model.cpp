@@ -225,6 +225,34 @@ TEST("a model from a tree knows its labels by name") {
   });
 }
 
+TEST("a fixed tree ignores labels that it lacks, and forgets their names") {
+  const std::vector<Name> known{text("zebra"), text("ant"), text("cow")};
+  const std::vector<Name> some_unknown{text("wolf"), text("ant"), text("bee")};
+  const std::vector<Name> all_unknown{text("wolf"), text("bee")};
+  const std::vector<Name> feature{text("legs")};
+  const std::vector<std::int64_t> one{0, 1};
+  const std::vector<Real> values{1};
+  const NamedRows row{{one}, {.names = feature, .numbers = {}}, values};
+  const auto teach = [&](Model& model, std::span<const Name> labels) {
+    const std::vector<std::int64_t> bounds{0, static_cast<std::int64_t>(labels.size())};
+    model.learn_many(row, {{bounds}, {.names = labels, .numbers = {}}}, {}, 2);
+  };
+  Model model(make_params(Policy::kFixed), three_leaves(), {.names = known, .numbers = {}});
+  teach(model, some_unknown);
+  teach(model, all_unknown);
+  Model expected(make_params(Policy::kFixed), three_leaves(), {.names = known, .numbers = {}});
+  teach(expected, std::span(known).subspan(1, 1));
+  teach(expected, {});
+  CHECK(saved_bytes(model) == saved_bytes(expected));
+  CHECK_EQ(model.inspect([](const OnlinePlt&, auto&, const Vocabulary& labels) { return labels.size(); }), 3U);
+  CHECK(saved_bytes(Model(make_params(Policy::kFixed), saved_bytes(model))) == saved_bytes(model));
+}
+
+TEST("a fixed tree without labels is refused") {
+  CHECK_THROWS_WITH(InvalidParameter, "from_tree", Model(make_params(Policy::kFixed)));
+  CHECK_THROWS_WITH(InvalidParameter, "from_tree", Model(make_params(Policy::kFixed), LabelTree(), {}));
+}
+
 TEST("a model from a tree refuses a name twice") {
   const std::vector<Name> names{text("a"), text("b"), text("a")};
   CHECK_THROWS_WITH(InvalidInput, "twice", Model(make_params(), three_leaves(), {.names = names, .numbers = {}}));

@@ -76,7 +76,7 @@ OnlinePlt load(const TrainParams& params, std::span<const std::byte> bytes) {
 /// Calls check(params) for all policies, shapes and gates.
 template <class Check>
 void for_all_settings(Check check) {
-  for (const Policy policy : test::kAllPolicies) {
+  for (const Policy policy : test::kGrowingPolicies) {
     for (const auto& [arity, max_leaves] : kShapes) {
       for (const Real gate : kGates) {
         check(make_params(policy, arity, max_leaves, gate));
@@ -127,8 +127,31 @@ TEST("several new labels in a node with some leaves beside internal nodes: still
   check_proper(make_params(Policy::kBestGreedy, 4, 10), LabelTree(parents, labels), stream);
 }
 
+TEST("a fixed tree gets the classifiers of the online model whose final tree it is, and no auxiliary ones") {
+  for_all_settings([](const TrainParams& params) {
+    const std::vector<StreamExample> stream = random_stream(13, 150);
+    OnlinePlt online(params);
+    learn(online, stream);
+    TrainParams fixed_params = params;
+    fixed_params.policy = Policy::kFixed;
+    OnlinePlt fixed(fixed_params, test::rebuilt(online.tree()));
+    for (const StreamExample& example : stream) {
+      const std::uint64_t before = fixed.n_updates();
+      fixed.learn(example.row(), example.labels, example.weight);
+      CHECK_EQ(fixed.n_updates() - before, n_iplt_updates(fixed.tree(), example.labels));  // what IPLT does, no more
+    }
+    CHECK_EQ(fixed.n_nodes(), online.n_nodes());
+    for (NodeId v = 0; v < online.n_nodes(); ++v) {
+      CHECK(same_bits(fixed.classifier(v), online.classifier(v)));
+      CHECK(!fixed.auxiliary_classifier(v));
+    }
+    const auto bytes = saved_bytes(fixed);
+    CHECK(saved_bytes(load(fixed_params, bytes)) == bytes);
+  });
+}
+
 TEST("the batches and the threads of learning leave no trace") {
-  for (const Policy policy : oplt::test::kAllPolicies) {
+  for (const Policy policy : oplt::test::kGrowingPolicies) {
     const auto stream = random_stream(11, 150);
     for (const Real gate : {0.0F, 0.1F}) {
       const TrainParams params = make_params(policy, 3, 5, gate);

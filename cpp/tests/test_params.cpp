@@ -31,6 +31,7 @@ TEST("policies are found by name") {
   CHECK(oplt::policy_from_name("complete") == Policy::kComplete);
   CHECK(oplt::policy_from_name("cpet") == Policy::kCpet);
   CHECK(oplt::policy_from_name("flat") == Policy::kFlat);
+  CHECK(oplt::policy_from_name("fixed") == Policy::kFixed);
 }
 
 TEST("an unknown policy is told the names there are") {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 #include <map>
+#include <stdexcept>
 #include <utility>
 
 #include "check.hpp"
@@ -100,7 +101,7 @@ TrainParams greedy(double alpha, Policy policy = Policy::kBestGreedy) {
 }  // namespace
 
 TEST("only nodes that may be chosen are, and what may not be never may again") {
-  for (const Policy policy : test::kAllPolicies) {
+  for (const Policy policy : test::kGrowingPolicies) {
     for (const auto& [arity, max_leaves] : kShapes) {
       for (std::uint64_t seed = 0; seed < 3; ++seed) {
         CHECK(grown(make_params(policy, arity, max_leaves), 60, seed).n_labels() > 60);  // checks as it grows
@@ -110,7 +111,7 @@ TEST("only nodes that may be chosen are, and what may not be never may again") {
 }
 
 TEST("the same holds for a given tree of any shape") {
-  for (const Policy policy : test::kAllPolicies) {
+  for (const Policy policy : test::kGrowingPolicies) {
     for (const auto& [arity, max_leaves] : kShapes) {
       for (std::uint64_t seed = 0; seed < 10; ++seed) {
         Random random(seed);
@@ -229,5 +230,24 @@ TEST("the new labels of one example stay together") {
   const NodeId home = growth.tree().node(growth.tree().leaf_of(10)).parent;
   for (LabelId label = 11; label < 16; ++label) {
     CHECK_EQ(growth.tree().node(growth.tree().leaf_of(label)).parent, home);
+  }
+}
+
+TEST("fixed: no node may be chosen, whatever the tree") {
+  const TrainParams params = make_params(Policy::kFixed);
+  CHECK(!grows(params.policy));
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    Random random(seed);
+    const LabelTree tree = test::random_tree(random, 1 + random.below(20));
+    for (NodeId v = 0; v < tree.n_nodes(); ++v) {
+      CHECK(!TreePolicy(params).may_choose(tree, v));
+    }
+    CHECK_THROWS(std::logic_error, choose(params, tree, {}));
+  }
+}
+
+TEST("all policies but fixed grow") {
+  for (const Policy policy : test::kGrowingPolicies) {
+    CHECK(grows(policy));
   }
 }

@@ -11,6 +11,7 @@
 
 #include "oplt/archive.hpp"
 #include "oplt/error.hpp"
+#include "oplt/named_rows.hpp"
 #include "oplt/online_plt.hpp"
 #include "oplt/params.hpp"
 #include "oplt/row_builder.hpp"
@@ -18,23 +19,6 @@
 #include "oplt/vocabulary.hpp"
 
 namespace oplt {
-
-/// Within these limits no score becomes infinite or NaN, whatever the stream.
-inline constexpr Real kLargestValue = 1e12F;
-inline constexpr Real kLargestWeight = 1e6F;
-
-/// Features by name. Values are at most kLargestValue in size.
-struct NamedRows {
-  RowBounds bounds;
-  NameList names;
-  std::span<const Real> values;
-};
-
-/// Labels by name, any number a row.
-struct NamedLabels {
-  RowBounds bounds;
-  NameList names;
-};
 
 /// Answers to many rows: those of row i are [indptr[i], indptr[i + 1]).
 struct Predictions {
@@ -50,9 +34,11 @@ struct Predictions {
 /// model after a whole number of examples.
 class Model {
  public:
+  /// Starts with nothing, which needs a policy that grows.
   explicit Model(const TrainParams& params);
 
-  /// Starts from a tree. `labels` names the tree's labels 0, 1, 2, …
+  /// Starts from a tree. `labels` names the tree's labels 0, 1, 2, … If the policy never grows, there is at least one,
+  /// and labels of examples that the tree lacks are ignored.
   Model(const TrainParams& params, LabelTree tree, const NameList& labels);
 
   Model(const TrainParams& params, std::span<const std::byte> saved);

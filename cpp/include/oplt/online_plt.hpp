@@ -21,7 +21,8 @@
 
 namespace oplt {
 
-/// One example to learn. `labels` are distinct; none at all is an example without a label.
+/// One example to learn. `labels` are distinct; none at all is an example without a label. If the policy never grows,
+/// all of them are in the tree.
 struct Example {
   RowView x;
   std::span<const LabelId> labels;
@@ -44,7 +45,7 @@ class OnlinePlt {
   /// Nothing is known ahead.
   explicit OnlinePlt(const TrainParams& params);
 
-  /// A tree is given: learns as IPLT does, and extends the tree when labels come that it lacks.
+  /// A tree is given: learns as IPLT does, and extends the tree, if the policy grows, when labels come that it lacks.
   OnlinePlt(const TrainParams& params, LabelTree tree);
 
   /// OPLT.Train, Algorithm 3, on n examples: example(0), example(1), …, each asked for when its turn has come. Their

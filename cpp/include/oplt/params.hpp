@@ -11,7 +11,10 @@
 namespace oplt {
 
 /// Where a new label goes; see tree_policy.hpp.
-enum class Policy : std::uint8_t { kRandom, kBestGreedy, kBestGreedyPrinted, kComplete, kCpet, kFlat };
+enum class Policy : std::uint8_t { kRandom, kBestGreedy, kBestGreedyPrinted, kComplete, kCpet, kFlat, kFixed };
+
+/// Whether new labels extend the tree. Where they do not, they are ignored.
+constexpr bool grows(Policy policy) { return policy != Policy::kFixed; }
 
 /// Throws InvalidParameter, listing the names there are, if there is no policy of this name.
 Policy policy_from_name(std::string_view name);

@@ -30,11 +30,13 @@ using ChildProbabilities = std::function<std::span<const Real>(NodeId)>;
 /// - complete: the complete `arity`-ary tree in order of arrival.
 /// - cpet: walk to a leaf as best-greedy does and split it (Beygelzimer et al., 2009).
 /// - flat: one level, that is, one-versus-rest.
+/// - fixed: the tree stays as it is; nothing may be chosen.
 class TreePolicy {
  public:
   explicit TreePolicy(const TrainParams& params) : params_(params) {}
 
-  /// `chosen`: the node that the last call returned for the same example, kNone at its first new label.
+  /// `chosen`: the node that the last call returned for the same example, kNone at its first new label. Only for a
+  /// policy that grows.
   Extension choose(const LabelTree& tree, NodeId chosen, const ChildProbabilities& probabilities, Random& random);
 
   /// Whether choose() could ever return this node: then it needs an auxiliary classifier. Once false, false for ever.
