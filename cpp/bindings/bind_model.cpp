@@ -15,6 +15,7 @@
 
 #include "bindings.hpp"
 #include "convert.hpp"
+#include "gil.hpp"
 #include "oplt/error.hpp"
 #include "oplt/model.hpp"
 
@@ -30,21 +31,6 @@ using Values = Array<Real>;
 using Ids = Array<std::uint32_t>;
 using NameObjects = nb::typed<nb::list, nb::any>;
 using CellArrays = std::tuple<NumpyArray<FeatureId>, NumpyArray<Real>, NumpyArray<Real>>;
-
-/// What does not need Python runs without the GIL; the lock of the model is only ever waited for without it.
-template <class Work>
-auto without_gil(Work work) {
-  const nb::gil_scoped_release release;
-  return work();
-}
-
-/// Ends a long call when the user presses Ctrl-C.
-void raise_if_interrupted() {
-  const nb::gil_scoped_acquire acquire;
-  if (PyErr_CheckSignals() != 0) {
-    throw nb::python_error();
-  }
-}
 
 void learn_many(Model& model, const Indptr& x_indptr, nb::handle x_names, const Values& x_values,
                 const Indptr& y_indptr, nb::handle y_names, const std::optional<Values>& weights, std::size_t threads) {

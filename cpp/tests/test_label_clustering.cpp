@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+#include "check.hpp"
+#include "oplt/label_clustering.hpp"
+#include "oplt/label_tree.hpp"
+#include "oplt/random.hpp"
+
+using namespace oplt;
+
+namespace {
+
+constexpr BalancedShape kShapes[] = {{2, 2}, {2, 3}, {2, 100}, {3, 3}, {5, 8}, {16, 20}, {31, 31}};
+
+/// Examples of numbered features and labels.
+struct Examples {
+  std::vector<std::int64_t> x_bounds{0};
+  std::vector<std::int32_t> features;
+  std::vector<Real> values;
+  std::vector<std::int64_t> y_bounds{0};
+  std::vector<std::int32_t> labels;
+
+  void add(const std::vector<std::int32_t>& x, const std::vector<std::int32_t>& y) {
+    features.insert(features.end(), x.begin(), x.end());
+    values.resize(features.size(), 1);
+    labels.insert(labels.end(), y.begin(), y.end());
+    x_bounds.push_back(static_cast<std::int64_t>(features.size()));
+    y_bounds.push_back(static_cast<std::int64_t>(labels.size()));
+  }
+
+  NamedTree clustered(BalancedShape shape, std::uint64_t seed = 1, std::size_t threads = 1) const {
+    return cluster_labels({{x_bounds}, {.names = {}, .numbers = features}, values},
+                          {{y_bounds}, {.names = {}, .numbers = labels}}, shape, seed, threads);
+  }
+};
+
+/// Labels of topics: topic = label mod n_topics. A label's examples have three of their topic's ten features, and two
+/// of the hundred that all share.
+Examples topics(std::int32_t n_topics, std::int32_t n_labels, std::uint64_t seed) {
+  Random random(seed);
+  Examples examples;
+  for (std::int32_t i = 0; i < 4 * n_labels; ++i) {
+    const std::int32_t label = i % n_labels;
+    std::set<std::int32_t> x;
+    while (x.size() < 3) {
+      x.insert(100 + 10 * (label % n_topics) + static_cast<std::int32_t>(random.below(10)));
+    }
+    while (x.size() < 5) {
+      x.insert(static_cast<std::int32_t>(random.below(100)));
+    }
+    examples.add({x.begin(), x.end()}, {label});
+  }
+  return examples;
+}
+
+/// Checks what all balanced trees have in common.
+void check_balanced(const TreeNodes& nodes, std::uint32_t n_labels, BalancedShape shape) {
+  const LabelTree tree(nodes.parents, nodes.labels);  // throws if it is none, or if a label occurs twice
+  CHECK_EQ(tree.n_labels(), n_labels);
+  for (LabelId label = 0; label < n_labels; ++label) {
+    CHECK(tree.leaf_of(label) != kNone);
+  }
+  for (NodeId v = 0; v < tree.n_nodes(); ++v) {
+    const LabelTree::Node& node = tree.node(v);
+    const bool divided = node.n_leaves > shape.max_leaves;
+    CHECK_EQ(tree.n_children(v), divided ? shape.arity : node.n_leaves == 1 ? 0 : node.n_leaves);
+    std::uint32_t least = node.n_leaves;
+    std::uint32_t most = 0;
+    for (const NodeId child : node.children) {
+      least = std::min(least, tree.node(child).n_leaves);
+      most = std::max(most, tree.node(child).n_leaves);
+    }
+    CHECK(tree.is_leaf(v) || most - least <= 1);
+  }
+}
+
+std::uint64_t digest(const TreeNodes& nodes) {
+  std::uint64_t hash = 0;
+  for (std::size_t v = 0; v < nodes.parents.size(); ++v) {
+    hash = Random(hash ^ nodes.parents[v]).next();
+    hash = Random(hash ^ nodes.labels[v]).next();
+  }
+  return hash;
+}
+
+bool same(const TreeNodes& a, const TreeNodes& b) { return a.parents == b.parents && a.labels == b.labels; }
+
+}  // namespace
+
+TEST("trees are balanced and hold each label once") {
+  for (const BalancedShape shape : kShapes) {
+    for (const std::int32_t n_labels : {1, 2, 3, 7, 31, 32, 33, 100, 257}) {
+      const NamedTree tree = topics(5, n_labels, 1).clustered(shape);
+      CHECK_EQ(tree.labels.size(), static_cast<std::uint32_t>(n_labels));
+      check_balanced(tree.nodes, tree.labels.size(), shape);
+      check_balanced(shuffled_tree(tree.labels.size(), shape, 3), tree.labels.size(), shape);
+    }
+  }
+}
+
+TEST("without labels the root stands alone") {
+  Examples examples;
+  examples.add({1, 2}, {});
+  for (const TreeNodes& nodes : {examples.clustered({2, 2}).nodes, shuffled_tree(0, {2, 2}, 1)}) {
+    CHECK_EQ(nodes.parents, std::vector<NodeId>{kNone});
+    CHECK_EQ(nodes.labels, std::vector<LabelId>{kNone});
+  }
+}
+
+TEST("labels of a topic come together") {
+  for (const BalancedShape shape : {BalancedShape{2, 20}, BalancedShape{4, 20}, BalancedShape{8, 20}}) {
+    int n_pairs = 0;
+    int n_alike = 0;
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      const NamedTree made = topics(8, 160, seed).clustered(shape, seed);
+      const LabelTree tree(made.nodes.parents, made.nodes.labels);
+      for (LabelId one = 0; one < 160; ++one) {
+        for (LabelId other = 0; other < one; ++other) {
+          if (tree.node(tree.leaf_of(one)).parent == tree.node(tree.leaf_of(other)).parent) {
+            ++n_pairs;
+            n_alike += made.labels.name(one).number % 8 == made.labels.name(other).number % 8 ? 1 : 0;
+          }
+        }
+      }
+    }
+    CHECK(4 * n_alike > 3 * n_pairs);  // in random order it would be 1 of 8
+  }
+}
+
+TEST("neither the threads nor the order within an example change the tree") {
+  Examples examples = topics(10, 300, 2);
+  const TreeNodes expected = examples.clustered({3, 6}).nodes;
+  for (const std::size_t threads : {2U, 3U, 16U}) {
+    CHECK(same(examples.clustered({3, 6}, 1, threads).nodes, expected));
+  }
+  for (std::size_t i = 0; i + 1 < examples.x_bounds.size(); ++i) {
+    std::reverse(examples.features.begin() + examples.x_bounds[i],
+                 examples.features.begin() + examples.x_bounds[i + 1]);
+  }
+  CHECK(same(examples.clustered({3, 6}).nodes, expected));
+}
+
+TEST("the seed makes another tree") {
+  const Examples examples = topics(10, 300, 2);
+  CHECK(!same(examples.clustered({2, 6}, 1).nodes, examples.clustered({2, 6}, 2).nodes));
+  CHECK(!same(shuffled_tree(300, {2, 6}, 1), shuffled_tree(300, {2, 6}, 2)));
+}
+
+TEST("every machine makes the same trees") {
+  CHECK_EQ(digest(topics(10, 300, 2).clustered({2, 6}).nodes), 16556422539740478403U);
+  CHECK_EQ(digest(topics(10, 300, 2).clustered({5, 9}).nodes), 7151002552564814385U);
+  CHECK_EQ(digest(shuffled_tree(300, {3, 6}, 1)), 11909725295331847828U);
+}
+
+TEST("labels that look the same, or like nothing, are divided all the same") {
+  Examples alike;
+  Examples empty;
+  for (std::int32_t label = 0; label < 50; ++label) {
+    alike.add({1, 2, 3}, {label});
+    empty.add({}, {label});
+  }
+  check_balanced(alike.clustered({3, 4}).nodes, 50, {3, 4});
+  check_balanced(empty.clustered({3, 4}).nodes, 50, {3, 4});
+}
+
+TEST("what the poll throws ends the work") {
+  const Examples examples = topics(3, 100, 1);
+  int calls = 0;
+  const auto poll = [&] {
+    if (++calls == 3) {
+      throw std::runtime_error("enough");
+    }
+  };
+  CHECK_THROWS_WITH(
+      std::runtime_error, "enough",
+      cluster_labels({{examples.x_bounds}, {.names = {}, .numbers = examples.features}, examples.values},
+                     {{examples.y_bounds}, {.names = {}, .numbers = examples.labels}}, {2, 2}, 1, 2, poll));
+  CHECK_EQ(calls, 3);
+}
