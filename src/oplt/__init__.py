@@ -4,7 +4,7 @@
 
 from importlib.metadata import version
 
-from oplt import datasets
+from oplt import datasets, trees
 from oplt.errors import BrokenModelError, InvalidInputError, InvalidParameterError, ModelFormatError, OpltError
 from oplt.model import OnlinePLT
 from oplt.predictions import Predictions
@@ -21,6 +21,7 @@ __all__ = [
     "Predictions",
     "__version__",
     "datasets",
+    "trees",
 ]
 
 __version__ = version("oplt")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oplt import _core, persistence
+from oplt import _core, persistence, trees
 from oplt._typing import FloatArray, Label, LabelRows, Labels, Row, Rows
 from oplt.errors import InvalidInputError
 from oplt.params import Settings, count, predict_params
@@ -41,7 +41,8 @@ class OnlinePLT:
         Where a new label goes: ``"best-greedy"`` (near labels that look alike, keeping the tree balanced),
         ``"random"``, ``"complete"`` (a complete tree in order of arrival), ``"cpet"`` (a binary tree whose leaves are
         split), ``"flat"`` (one level: one-versus-rest), ``"best-greedy-printed"`` (with the balance term as the paper
-        prints it, which lets the tree degenerate).
+        prints it, which lets the tree degenerate). ``"fixed"``: nowhere. The tree of `from_tree` stays as it is; labels
+        that it lacks are ignored, and an example that has no other counts as one without labels.
     alpha
         Best-greedy and cpet: from 0, go where the classifiers point, to 1, balance the tree.
     arity
@@ -134,12 +135,15 @@ class OnlinePLT:
 
     @classmethod
     def from_tree(cls, tree: LabelTree, **settings: Any) -> OnlinePLT:
-        """Start from a tree that is known ahead (the paper's IPLT); labels that it lacks extend it as they come.
+        """Start from a tree that is known ahead (the paper's IPLT).
+
+        Labels that it lacks extend it as they come, unless the policy is ``"fixed"``. Then they are ignored (the
+        paper's IPLT-U), and no auxiliary classifiers are learnt, which only an extension would need.
 
         Parameters
         ----------
         tree
-            What `tree` of another model gives, or a `LabelTree` of your own.
+            What `tree` of another model gives, one made by `oplt.trees`, or a `LabelTree` of your own.
         **settings
             As for `OnlinePLT`.
 
@@ -165,6 +169,45 @@ class OnlinePLT:
         parents = np.where(tree.parents < 0, _core.NONE, tree.parents).astype(np.uint32)
         return cls._of(checked, _core.Model.from_tree(checked.to_core(), parents, ids, labels), threads)
 
+    @classmethod
+    def warm_start(
+        cls,
+        X: Rows,  # noqa: N803 (a matrix)
+        Y: LabelRows,  # noqa: N803 (a matrix)
+        *,
+        weights: npt.ArrayLike | None = None,
+        **settings: Any,
+    ) -> OnlinePLT:
+        """Start from a sample (the paper's OPLT-W): build a tree over its labels, then learn it.
+
+        The tree is that of `oplt.trees.kmeans` with the model's own `arity`, `max_leaves` and `seed`. Labels that come
+        later extend it by the policy.
+
+        Parameters
+        ----------
+        X, Y, weights
+            The sample, as for `learn_many`. A tenth of the data is what the paper takes.
+        **settings
+            As for `OnlinePLT`.
+
+        Examples
+        --------
+        >>> X = [{"purrs": 1, "fur": 1}, {"grey": 1, "hard": 1}, {"barks": 1, "fur": 1}, {"red": 1, "hard": 1}]
+        >>> model = OnlinePLT.warm_start(X, ["cat", "granite", "dog", "brick"], arity=2, max_leaves=2)
+        >>> model.tree.to_nested()
+        [['granite', 'brick'], ['cat', 'dog']]
+        >>> model.learn_one({"moos": 1, "fur": 1}, "cow")       # and so on
+        >>> model.n_labels, model.n_examples
+        (5, 5)
+        """
+        rows = as_rows(X)
+        labels, checked_weights = as_labels(Y, len(rows)), as_weights(weights, len(rows))
+        threads = settings.get("threads", 1)
+        own = Settings(**{name: value for name, value in settings.items() if name != "threads"})
+        model = cls.from_tree(trees.cluster(rows, labels, own, threads), **settings)
+        model._learn(rows, labels, checked_weights)
+        return model
+
     def learn_one(self, x: Row, labels: Labels, *, weight: float = 1.0) -> None:
         """Learn from one example.
 
@@ -173,7 +216,7 @@ class OnlinePLT:
         x
             Its features: names and values.
         labels
-            Its labels, or a single one; ``[]`` if none applies. New ones extend the tree.
+            Its labels, or a single one; ``[]`` if none applies. New ones extend the tree, unless it is fixed.
         weight
             How much it counts.
         """

@@ -14,10 +14,11 @@ import os
 import secrets
 import shutil
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from oplt import _core
 from oplt.errors import InvalidInputError, InvalidParameterError, ModelFormatError
 from oplt.params import Settings
 
-__all__ = ["fingerprint", "from_bytes", "read", "to_bytes", "write"]
+__all__ = ["fingerprint", "from_bytes", "read", "replacing", "to_bytes", "write"]
 
 MAGIC = b"OPLTMODL"
 VERSION = 1
@@ -69,17 +70,27 @@ def to_bytes(settings: Settings, model: _core.Model) -> bytes:
 
 
 def write(settings: Settings, model: _core.Model, path: Path) -> None:
-    """Save a model: to a temporary file beside `path`, which then takes its name."""
+    """Save a model."""
+    with replacing(path, MAGIC, "model") as file:
+        _emit_checked(settings, model, file.write)
+
+
+@contextmanager
+def replacing(path: Path, magic: bytes, what: str) -> Iterator[IO[bytes]]:
+    """Open a temporary file beside `path`, which takes its name if all goes well.
+
+    A file that is there already is replaced only if it begins with `magic`, as all of its kind do.
+    """
     path = path.resolve()  # through a link, to the file itself
     if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder to save the model in", str(path.parent))
-    if path.exists() and not _is_model(path):
-        msg = f"{path} exists and is not an oplt model: it is left alone; save under another name or remove it first"
+        raise FileNotFoundError(errno.ENOENT, f"there is no such folder to save the {what} in", str(path.parent))
+    if path.exists() and not _begins_with(path, magic):
+        msg = f"{path} exists and is not an oplt {what}: it is left alone; save under another name or remove it first"
         raise InvalidInputError(msg)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("xb") as file:
-            _emit_checked(settings, model, file.write)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         if path.exists():
@@ -90,11 +101,11 @@ def write(settings: Settings, model: _core.Model, path: Path) -> None:
     _sync_directory(path.parent)
 
 
-def _is_model(path: Path) -> bool:
+def _begins_with(path: Path, magic: bytes) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+        return file.read(len(magic)) == magic
 
 
 def _sync_directory(directory: Path) -> None:

@@ -62,6 +62,17 @@ def test_efficient_on_a_long_stream(policy: str, arity: int, max_leaves: int) ->
     assert_efficient(trained({"policy": policy, "arity": arity, "max_leaves": max_leaves}, stream), stream)
 
 
+@given(data=st.data())
+def test_a_fixed_tree_costs_exactly_what_iplt_costs(data: st.DataObject) -> None:
+    tree = data.draw(label_trees())
+    stream = [
+        example._replace(labels=[label for label in example.labels if label in tree.labels])
+        for example in data.draw(streams())
+    ]
+    model = learn(OnlinePLT.from_tree(tree, **data.draw(model_settings("fixed"))), stream)
+    assert model._core.n_updates == iplt_updates(tree, stream)
+
+
 def test_a_flat_tree_costs_what_iplt_costs() -> None:
     """One auxiliary classifier, the root's, on top of IPLT's count: the count is of what is really done."""
     stream = long_stream(seed=1, n_examples=50)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oplt import LabelTree, OnlinePLT
-from tests.property.proper import assert_models_proper, assert_proper
+from tests.property.proper import assert_models_proper, assert_proper, core_classifiers
 from tests.property.strategies import (
     POLICIES,
     SHAPES,
@@ -28,6 +28,25 @@ from tests.reference import oplt_reference as reference
 
 def assert_equals_iplt_on_its_tree(online: OnlinePLT, settings: Settings, stream: Stream) -> None:
     assert_models_proper(online, learn(OnlinePLT.from_tree(online.tree, **settings), stream))
+
+
+def assert_equals_iplt_on_its_fixed_tree(online: OnlinePLT, settings: Settings, stream: Stream) -> None:
+    fixed = learn(OnlinePLT.from_tree(online.tree, **{**settings, "policy": "fixed"}), stream)
+    assert fixed.tree == online.tree
+    assert_proper(core_classifiers(online), core_classifiers(fixed))
+    assert core_classifiers(fixed, auxiliary=True) == {}
+
+
+def warmly_started(settings: Settings, stream: Stream, n_sample: int) -> OnlinePLT:
+    """OPLT-W: the tree and the first classifiers from a sample, the rest of the stream online."""
+    sample = stream[:n_sample]
+    model = OnlinePLT.warm_start(
+        [example.x for example in sample],
+        [example.labels for example in sample],
+        weights=[example.weight for example in sample],
+        **settings,
+    )
+    return learn(model, stream[n_sample:])
 
 
 @pytest.mark.parametrize("gate", [0.0, 0.1])
@@ -54,6 +73,51 @@ def test_proper_from_a_given_tree(policy: str, data: st.DataObject) -> None:
     stream = data.draw(streams())
     online = learn(OnlinePLT.from_tree(data.draw(label_trees()), **settings), stream)
     assert_equals_iplt_on_its_tree(online, settings, stream)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@given(data=st.data())
+def test_a_fixed_tree_gets_the_same_classifiers_without_auxiliary_ones(policy: str, data: st.DataObject) -> None:
+    settings = data.draw(model_settings(policy))
+    stream = data.draw(streams().filter(lambda stream: any(example.labels for example in stream)))
+    assert_equals_iplt_on_its_fixed_tree(trained(settings, stream), settings, stream)
+
+
+@pytest.mark.parametrize("gate", [0.0, 0.1])
+@pytest.mark.parametrize(("policy", "arity", "max_leaves"), SHAPES)
+def test_a_fixed_tree_on_a_long_stream(policy: str, arity: int, max_leaves: int, gate: float) -> None:
+    settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves, "gate": gate}
+    stream = long_stream(seed=arity)
+    assert_equals_iplt_on_its_fixed_tree(trained(settings, stream), settings, stream)
+
+
+@given(data=st.data())
+def test_labels_that_a_fixed_tree_lacks_leave_no_trace(data: st.DataObject) -> None:
+    tree, stream = data.draw(label_trees()), data.draw(streams())
+    settings = data.draw(model_settings("fixed"))
+    known = [example._replace(labels=[label for label in example.labels if label in tree.labels]) for example in stream]
+    model = learn(OnlinePLT.from_tree(tree, **settings), stream)
+    assert model.fingerprint() == learn(OnlinePLT.from_tree(tree, **settings), known).fingerprint()
+    assert model.tree == tree
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@given(data=st.data())
+def test_a_warm_start_is_proper(policy: str, data: st.DataObject) -> None:
+    settings = data.draw(model_settings(policy))
+    stream = data.draw(streams().filter(lambda stream: any(example.labels for example in stream)))
+    n_sample = data.draw(st.integers(0, len(stream)))
+    assert_equals_iplt_on_its_tree(warmly_started(settings, stream, n_sample), settings, stream)
+    assert_equals_iplt_on_its_fixed_tree(warmly_started(settings, stream, n_sample), settings, stream)
+
+
+@pytest.mark.parametrize(("policy", "arity", "max_leaves"), SHAPES)
+def test_a_warm_start_is_proper_on_a_long_stream(policy: str, arity: int, max_leaves: int) -> None:
+    settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves}
+    stream = long_stream(seed=5)
+    online = warmly_started(settings, stream, n_sample=100)
+    assert_equals_iplt_on_its_tree(online, settings, stream)
+    assert_equals_iplt_on_its_fixed_tree(online, settings, stream)
 
 
 @pytest.mark.parametrize("max_leaves", [4, 8])

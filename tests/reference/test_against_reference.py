@@ -115,6 +115,9 @@ def test_on_a_given_tree(data: st.DataObject) -> None:
     core = trained(settings, stream, lambda **same: OnlinePLT.from_tree(trained(same, stream).tree, **same))
     expected = reference.iplt_train(oracle.model.tree, oracle.settings, oracle.stream)
     assert_same_classifiers(core_classifiers(core), expected)
+    if core.n_labels > 0:
+        fixed = trained({**settings, "policy": "fixed"}, stream, lambda **same: OnlinePLT.from_tree(core.tree, **same))
+        assert_same_classifiers(core_classifiers(fixed), expected)
 
 
 # In this stream nothing is too close to call, which is asserted, not assumed.

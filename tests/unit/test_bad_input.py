@@ -124,6 +124,7 @@ def test_a_bad_call_is_refused_and_changes_nothing(call: Call, message: str) -> 
         ({"arity": 2.5}, "arity must be an integer, got 2.5"),
         ({"policy": "best"}, r"policy must be one of 'random', 'best-greedy'.*got 'best'"),
         ({"policy": None}, "policy must be a string"),
+        ({"policy": "fixed"}, r"policy 'fixed' never extends the tree: start from one that has labels, by from_tree"),
         ({"alpha": 1.1}, "alpha must be between 0 and 1, got 1.1"),
         ({"alpha": -0.1}, "alpha must be between 0 and 1"),
         ({"alpha": float("nan")}, "alpha must be between 0 and 1, got nan"),

@@ -22,5 +22,7 @@ def test_examples_of(name: str) -> None:
 
 def test_the_public_classes_have_examples() -> None:
     finder = doctest.DocTestFinder()
-    for public in (oplt.OnlinePLT, oplt.LabelTree, oplt.datasets.load_xmlc, oplt.datasets.make_stream):
+    modules = [oplt.datasets, oplt.trees]
+    functions = [getattr(module, name) for module in modules for name in module.__all__]
+    for public in (oplt.OnlinePLT, oplt.LabelTree, *functions):
         assert any(found.examples for found in finder.find(public)), public

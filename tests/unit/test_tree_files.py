@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Trees as files: what is saved comes back, and what is wrong is named by its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oplt import InvalidInputError, LabelTree, OnlinePLT, trees
+from oplt.datasets import make_stream
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        LabelTree([-1], [None]),
+        LabelTree([-1], ["x"]),
+        LabelTree.from_nested([["a", ["b", 3]], "c", ["d"]]),
+        LabelTree.from_nested(["3", 3, -(2**63), 'ä\t\n\r"\\', "\u2028 \x85 \x0b", "日本", "\ufeff", "null"]),
+    ],
+)
+def test_there_and_back(tree: LabelTree, tmp_path: Path) -> None:
+    path = tmp_path / "tree.txt"
+    trees.save(tree, path)
+    assert trees.load(path) == tree
+    assert [type(label) for label in trees.load(path).labels] == [type(label) for label in tree.labels]
+
+
+def test_the_tree_of_a_model_there_and_back(tmp_path: Path) -> None:
+    """Online, a node may come before its parent."""
+    model = OnlinePLT(arity=2, max_leaves=3)
+    for x, labels in make_stream(200, n_labels=60):
+        model.learn_one(x, labels)
+    assert (model.tree.parents > np.arange(model.tree.n_nodes)).any()
+    trees.save(model.tree, tmp_path / "tree.txt")
+    assert trees.load(tmp_path / "tree.txt") == model.tree
+
+
+def test_the_file_is_plain_text(tmp_path: Path) -> None:
+    path = tmp_path / "tree.txt"
+    trees.save(LabelTree.from_nested([["käse", "a\tb"], np.int64(7)]), path)
+    assert path.read_bytes().decode() == 'oplt-tree 1\n-1\n0\n0\t7\n1\t"käse"\n1\t"a\\tb"\n'
+
+
+def test_lines_may_end_as_on_windows(tmp_path: Path) -> None:
+    path = tmp_path / "tree.txt"
+    path.write_bytes(b'oplt-tree 1\r\n-1\r\n0\t"a"\r\n0\t"b"\r\n\r\n')
+    assert trees.load(path).to_nested() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", r"line 1: a tree file begins with 'oplt-tree 1', got ''"),
+        ("hello\n", r"line 1: a tree file begins with 'oplt-tree 1', got 'hello'"),
+        ("oplt-tree 2\n-1\n", r"line 1: version '2' of the format, but this oplt reads version 1"),
+        ("oplt-tree 1\n", r"line 2: there is no node"),
+        ("oplt-tree 1\n0\n", r"line 2: the parent is 0: -1 is for the root"),
+        ("oplt-tree 1\n-1\n-1\n", r"line 3: the parent is -1: -1 is for the root"),
+        ("oplt-tree 1\n-1\n0 7\n", r"line 3: a node is its parent's number and.*got '0 7'"),
+        ("oplt-tree 1\n-1\n\n0\t1\n", r"line 3: a node is its parent's number"),
+        ("oplt-tree 1\n-1\n٣\t1\n", r"line 3: a node is its parent's number"),
+        ("oplt-tree 1\n-1\n5\t1\n", r"line 3: the parent is 5, but nodes are 0 to 1"),
+        ("oplt-tree 1\n-1\n0\tcat\n", r"line 3: the label 'cat' is not JSON: .*column 1"),
+        ('oplt-tree 1\n-1\n0\t"cat\n', r"line 3: the label '\"cat' is not JSON"),
+        ('oplt-tree 1\n-1\n0\t""\n', r"line 3: the label is an empty string"),
+        ("oplt-tree 1\n-1\n0\t1.5\n", r"line 3: the label is 1.5"),
+        ("oplt-tree 1\n-1\n0\tnull\n", r"line 3: the label is None"),
+        ("oplt-tree 1\n-1\n0\t[1]\n", r"line 3: the label is \[1\]"),
+        ("oplt-tree 1\n-1\n0\t9223372036854775808\n", r"line 3: .*more than 64 bits"),
+        ("oplt-tree 1\n-1\n0\t1\n0\t2\n0\t1\n", r"line 5: the label 1 is that of line 3, too"),
+        ("oplt-tree 1\n-1\n0\t1\n0\n", r"line 4: node 2 has neither children nor a label"),
+        ("oplt-tree 1\n-1\n0\t1\n1\t2\n", r"line 3: node 1 has children and the label 1"),
+        ("oplt-tree 1\n-1\n0\t1\n3\n2\n", r"line 4: node 2 is not below the root: its parents form a cycle"),
+        (b'oplt-tree 1\n-1\n0\t"\xff"\n', r"line 3: byte 0xff is not UTF-8"),
+    ],
+)
+def test_a_bad_file_is_refused_by_its_line(content: str | bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "tree.txt"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(InvalidInputError, match=rf"tree\.txt, {message}"):
+        trees.load(path)
+
+
+def test_only_trees_are_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "tree.txt"
+    tree = LabelTree.from_nested(["a", "b"])
+    trees.save(LabelTree.from_nested(["c"]), path)
+    trees.save(tree, path)
+    assert trees.load(path) == tree
+    path.write_text("precious")
+    with pytest.raises(InvalidInputError, match="is not an oplt tree"):
+        trees.save(tree, path)
+    assert path.read_text() == "precious"
+    with pytest.raises(FileNotFoundError, match="no such folder to save the tree in"):
+        trees.save(tree, tmp_path / "nowhere" / "tree.txt")
+
+
+def test_what_is_no_tree_is_not_saved(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="tree must be a LabelTree, got list"):
+        trees.save([["a"], "b"], tmp_path / "tree.txt")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="the label of node 1 is 1.5"):
+        trees.save(LabelTree([-1, 0], [None, 1.5]), tmp_path / "tree.txt")  # type: ignore[list-item]
+    assert list(tmp_path.iterdir()) == []
