@@ -29,6 +29,8 @@ void bind_errors(nb::module_&) {
       raise("InvalidInputError", error);
     } catch (const BrokenModel& error) {
       raise("BrokenModelError", error);
+    } catch (const FrozenModel& error) {
+      raise("FrozenModelError", error);
     } catch (const FormatError& error) {
       raise("ModelFormatError", error);
     }

@@ -34,6 +34,18 @@ void bind_params(nb::module_& m) {
           nb::kw_only(), "policy"_a, "alpha"_a, "arity"_a, "max_leaves"_a, "learning_rate"_a, "adagrad_eps"_a, "gate"_a,
           "bias"_a, "normalize"_a, "seed"_a);
 
+  nb::class_<BatchParams>(m, "BatchParams")
+      .def(
+          "__init__",
+          [](BatchParams* self, std::string_view loss, double cost, double tolerance, std::uint32_t max_iterations,
+             Real prune, bool normalize, std::uint64_t seed) {
+            const BatchParams params{loss_from_name(loss), cost, tolerance, max_iterations, prune, normalize, seed};
+            params.validate();
+            new (self) BatchParams(params);
+          },
+          nb::kw_only(), "loss"_a, "cost"_a, "tolerance"_a, "max_iterations"_a, "prune"_a, "normalize"_a, "seed"_a)
+      .def("of_model", &BatchParams::of_model);
+
   nb::class_<PredictParams>(m, "PredictParams")
       .def(
           "__init__",

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "oplt/batch_training.hpp"
 #include "oplt/error.hpp"
 #include "oplt/parallel.hpp"
 #include "oplt/search.hpp"
@@ -26,15 +27,22 @@ struct PredictScratch {
   SearchScratch search;
 };
 
+std::string shown(const Name& name) {
+  return name.is_text() ? "'" + std::string(name.text) + "'" : std::to_string(name.number);
+}
+
+void sort_and_unite(std::vector<LabelId>& labels) {
+  std::sort(labels.begin(), labels.end());
+  labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+}
+
 Vocabulary vocabulary_of(const NameList& names) {
   Vocabulary vocabulary;
   std::vector<LabelId> id;
   for (std::size_t i = 0; i < names.size(); ++i) {
     vocabulary.add_row(names, i, i + 1, id);  // one by one: ids follow the order of the list
     if (id[0] < i) {
-      const Name name = names[i];
-      const std::string shown = name.is_text() ? "'" + std::string(name.text) + "'" : std::to_string(name.number);
-      throw InvalidInput("the label " + shown + " occurs twice in the tree");
+      throw InvalidInput("the label " + shown(names[i]) + " occurs twice in the tree");
     }
   }
   return vocabulary;
@@ -130,8 +138,36 @@ Model::Model(const TrainParams& params, std::span<const std::byte> saved) : plt_
   }
 }
 
+void Model::fit(const NamedRows& x, const NamedLabels& y, const BatchParams& params, std::size_t threads,
+                const std::function<void()>& poll) {
+  const auto lock = turn<WriterLock>();
+  const std::size_t n_rows = x.bounds.n_rows();
+  RowBuilder row_builder;
+  row_builder.start(x.values.size(), n_rows);
+  std::vector<FeatureId> features;
+  std::vector<LabelId> labels;
+  SpanPool<LabelId> label_sets;
+  std::vector<Example> examples;
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    labels_.find_row(y.names, y.bounds.begin(i), y.bounds.end(i), labels);
+    const auto unknown = std::find(labels.begin(), labels.end(), kNone);
+    if (unknown != labels.end()) {
+      const std::size_t position = y.bounds.begin(i) + static_cast<std::size_t>(unknown - labels.begin());
+      throw InvalidInput("row " + std::to_string(i) + " has the label " + shown(y.names[position]) +
+                         ", which the tree lacks: all labels of Y must be leaves of the tree");
+    }
+    sort_and_unite(labels);
+    const std::span<LabelId> label_set = label_sets.allocate(labels.size());
+    std::copy(labels.begin(), labels.end(), label_set.begin());
+    features_.add_row(x.names, x.bounds.begin(i), x.bounds.end(i), features);
+    examples.push_back({row_builder.build(features, x.bounds.row(x.values, i), plt_.params()), label_set, 1});
+  }
+  plt_ = train_batch(params, plt_.tree(), examples, threads, poll);
+}
+
 void Model::learn_many(const NamedRows& x, const NamedLabels& y, std::span<const Real> weights, std::size_t threads) {
   const auto lock = turn<WriterLock>();
+  plt_.expect_unfrozen();
   const std::size_t n_rows = x.bounds.n_rows();
   row_builder_.start(x.values.size(), n_rows);
   std::vector<FeatureId> features;
@@ -146,8 +182,7 @@ void Model::learn_many(const NamedRows& x, const NamedLabels& y, std::span<const
       labels_.find_row(y.names, y.bounds.begin(i), y.bounds.end(i), labels);
       std::erase(labels, kNone);  // unknown labels leave no trace, not even their names
     }
-    std::sort(labels.begin(), labels.end());
-    labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+    sort_and_unite(labels);
     const std::span<LabelId> label_set = label_sets.allocate(labels.size());
     std::copy(labels.begin(), labels.end(), label_set.begin());
     return Example{row, label_set, weights.empty() ? Real{1} : weights[i]};

@@ -3,6 +3,7 @@
 #include "oplt/online_plt.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <exception>
 
 #include "oplt/error.hpp"
@@ -27,14 +28,38 @@ OnlinePlt::OnlinePlt(const TrainParams& params, LabelTree tree)
       root_block_(blocks_.add({false, 1})) {
   params_.validate();
   for (NodeId v = 0; v < tree_.n_nodes(); ++v) {
-    const bool auxiliary = policy_.may_choose(tree_, v);
+    const bool auxiliary = !params_.frozen && policy_.may_choose(tree_, v);
     const bool needs_block = auxiliary || !tree_.is_leaf(v);
     block_of_.push_back(needs_block ? blocks_.add({auxiliary, tree_.n_children(v)}) : kNone);
   }
 }
 
+OnlinePlt::OnlinePlt(const TrainParams& params, LabelTree tree, std::vector<SiblingBlock> blocks,
+                     std::uint64_t n_examples)
+    : OnlinePlt(params, std::move(tree)) {
+  assert(params_.frozen);
+  n_examples_ = n_examples;
+  auto next = blocks.begin();
+  blocks_.ready(root_block_) = std::move(*next++);
+  for (const BlockId block : block_of_) {
+    if (block != kNone) {
+      blocks_.ready(block) = std::move(*next++);
+    }
+  }
+  assert(next == blocks.end());
+}
+
+void OnlinePlt::expect_unfrozen() const {
+  if (params_.frozen) {
+    throw FrozenModel(
+        "this model was trained at once and learns no more: train another one on all examples, or start one that goes "
+        "on with OnlinePLT.from_tree(model.tree)");
+  }
+}
+
 void OnlinePlt::learn(std::size_t n, const std::function<Example(std::size_t)>& example, std::size_t threads,
                       const std::function<void()>& ahead) {
+  expect_unfrozen();
   blocks_.begin_batch(std::min(threads, n), ahead);
   std::exception_ptr failure;
   try {
@@ -147,13 +172,20 @@ void OnlinePlt::update_classifiers(const Example& example) {
 }
 
 Real OnlinePlt::root_probability(RowView x, NodeScratch& scratch) const {
-  return sigmoid(blocks_[root_block_].child_scores(x, scratch.block)[0]);
+  return to_probabilities(blocks_[root_block_].child_scores(x, scratch.block), scratch)[0];
 }
 
 std::span<const Real> OnlinePlt::child_probabilities(NodeId v, RowView x, NodeScratch& scratch) const {
-  const std::span<const Real> scores = blocks_[block_of_[v]].child_scores(x, scratch.block);
+  return to_probabilities(blocks_[block_of_[v]].child_scores(x, scratch.block), scratch);
+}
+
+std::span<const Real> OnlinePlt::to_probabilities(std::span<const Real> scores, NodeScratch& scratch) const {
   scratch.probabilities.resize(scores.size());
-  std::transform(scores.begin(), scores.end(), scratch.probabilities.begin(), sigmoid);
+  if (params_.loss == Loss::kLogistic) {
+    std::transform(scores.begin(), scores.end(), scratch.probabilities.begin(), sigmoid);
+  } else {
+    std::transform(scores.begin(), scores.end(), scratch.probabilities.begin(), squared_hinge_probability);
+  }
   return scratch.probabilities;
 }
 

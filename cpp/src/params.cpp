@@ -23,8 +23,28 @@ constexpr std::array<std::pair<std::string_view, Policy>, 7> kPolicyNames{{
     {"fixed", Policy::kFixed},
 }};
 
+constexpr std::array<std::pair<std::string_view, Loss>, 2> kLossNames{{
+    {"logistic", Loss::kLogistic},
+    {"squared-hinge", Loss::kSquaredHinge},
+}};
+
+template <class Value, std::size_t n>
+Value value_of(const std::array<std::pair<std::string_view, Value>, n>& names, std::string_view what,
+               std::string_view name) {
+  std::string known;
+  for (const auto& [known_name, value] : names) {
+    if (known_name == name) {
+      return value;
+    }
+    known += (known.empty() ? "'" : ", '") + std::string(known_name) + "'";
+  }
+  throw InvalidParameter(std::string(what) + " must be one of " + known + ", got '" + std::string(name) + "'");
+}
+
 // The steps of a classifier stay finite only within such limits; nobody needs more.
 constexpr Real kLargestRate = 1e6F;
+constexpr double kLargestCost = 1e6;
+constexpr double kLeastTolerance = 1e-9;  // below, rounding would keep a solver from ever getting there
 
 template <class T>
 void require(bool holds, std::string_view name, std::string_view rule, T got) {
@@ -37,15 +57,23 @@ void require(bool holds, std::string_view name, std::string_view rule, T got) {
 
 }  // namespace
 
-Policy policy_from_name(std::string_view name) {
-  std::string known;
-  for (const auto& [known_name, policy] : kPolicyNames) {
-    if (known_name == name) {
-      return policy;
-    }
-    known += (known.empty() ? "'" : ", '") + std::string(known_name) + "'";
-  }
-  throw InvalidParameter("policy must be one of " + known + ", got '" + std::string(name) + "'");
+Policy policy_from_name(std::string_view name) { return value_of(kPolicyNames, "policy", name); }
+
+Loss loss_from_name(std::string_view name) { return value_of(kLossNames, "loss", name); }
+
+TrainParams BatchParams::of_model() const {
+  return {.policy = Policy::kComplete,
+          .alpha = 0,
+          .arity = 2,
+          .max_leaves = 2,
+          .learning_rate = 1,
+          .adagrad_eps = 1,
+          .gate = 0,
+          .bias = true,
+          .normalize = normalize,
+          .seed = 0,
+          .loss = loss,
+          .frozen = true};
 }
 
 // Comparisons are written so that NaN fails them.
@@ -59,6 +87,13 @@ void TrainParams::validate() const {
           learning_rate);
   require(adagrad_eps > 0 && adagrad_eps <= kLargestRate, "adagrad_eps", "above 0 and at most 1e6", adagrad_eps);
   require(gate >= 0 && gate < 0.5F, "gate", "at least 0 and below 0.5, the first gradient of every classifier", gate);
+}
+
+void BatchParams::validate() const {
+  require(cost > 0 && cost <= kLargestCost, "cost", "above 0 and at most 1e6", cost);
+  require(tolerance >= kLeastTolerance && tolerance <= 1, "tolerance", "at least 1e-9 and at most 1", tolerance);
+  require(max_iterations >= 1, "max_iterations", "at least 1", max_iterations);
+  require(prune >= 0 && prune <= 1, "prune", "between 0 and 1", prune);
 }
 
 void PredictParams::validate() const {

@@ -323,6 +323,16 @@ void SiblingBlock::drop_auxiliary() {
   *this = std::move(rest);
 }
 
+void SiblingBlock::set_weights(FeatureId feature, std::span<const ChildWeight> weights) {
+  assert(!auxiliary_);
+  std::vector<CellAt> cells;
+  cells.reserve(weights.size());
+  for (const ChildWeight& given : weights) {
+    cells.push_back({column_of(given.child), given.weight, 0});
+  }
+  add_loaded_row(feature, std::move(cells));
+}
+
 std::vector<FeatureRows::Slot> SiblingBlock::sorted_rows() const {
   std::vector<FeatureRows::Slot> rows;
   rows.reserve(rows_.size());

@@ -5,13 +5,23 @@
 from importlib.metadata import version
 
 from oplt import datasets, trees
-from oplt.errors import BrokenModelError, InvalidInputError, InvalidParameterError, ModelFormatError, OpltError
+from oplt.ensemble import Ensemble
+from oplt.errors import (
+    BrokenModelError,
+    FrozenModelError,
+    InvalidInputError,
+    InvalidParameterError,
+    ModelFormatError,
+    OpltError,
+)
 from oplt.model import OnlinePLT
 from oplt.predictions import Predictions
 from oplt.tree import LabelTree
 
 __all__ = [
     "BrokenModelError",
+    "Ensemble",
+    "FrozenModelError",
     "InvalidInputError",
     "InvalidParameterError",
     "LabelTree",

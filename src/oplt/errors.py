@@ -6,7 +6,14 @@ Every message says what was wrong, where, what was received and what to do. Afte
 it was. After a MemoryError in learning it is half changed, and refuses to be used: load it again.
 """
 
-__all__ = ["BrokenModelError", "InvalidInputError", "InvalidParameterError", "ModelFormatError", "OpltError"]
+__all__ = [
+    "BrokenModelError",
+    "FrozenModelError",
+    "InvalidInputError",
+    "InvalidParameterError",
+    "ModelFormatError",
+    "OpltError",
+]
 
 
 class OpltError(Exception):
@@ -23,6 +30,10 @@ class InvalidInputError(OpltError, ValueError):
 
 class BrokenModelError(OpltError, RuntimeError):
     """An earlier failure in learning, such as a lack of memory, has left the model half changed."""
+
+
+class FrozenModelError(OpltError, RuntimeError):
+    """The model was trained at once and learns no more."""
 
 
 class ModelFormatError(OpltError, ValueError):

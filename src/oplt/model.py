@@ -15,7 +15,7 @@ import numpy.typing as npt
 from oplt import _core, persistence, trees
 from oplt._typing import FloatArray, Label, LabelRows, Labels, Row, Rows
 from oplt.errors import InvalidInputError
-from oplt.params import Settings, count, predict_params
+from oplt.params import BatchSettings, Settings, count, predict_params
 from oplt.predictions import Predictions, named
 from oplt.tree import LabelTree
 from oplt.validation import NamedLabels, NamedRows, as_labels, as_row, as_rows, as_weights
@@ -110,13 +110,13 @@ class OnlinePLT:
         )
         self._set_up(settings, _core.Model(settings.to_core()), threads)
 
-    def _set_up(self, settings: Settings, core: _core.Model, threads: int) -> None:
+    def _set_up(self, settings: Settings | BatchSettings, core: _core.Model, threads: int) -> None:
         self._settings = settings
         self._core = core
         self._threads = count("threads", threads)
 
     @classmethod
-    def _of(cls, settings: Settings, core: _core.Model, threads: int = 1) -> OnlinePLT:
+    def _of(cls, settings: Settings | BatchSettings, core: _core.Model, threads: int = 1) -> OnlinePLT:
         model = cls.__new__(cls)
         model._set_up(settings, core, threads)
         return model
@@ -154,6 +154,11 @@ class OnlinePLT:
         >>> model.predict_one({"purrs": 1.0}, k=1)[0][0]
         'cat'
         """
+        threads = settings.pop("threads", 1)
+        return cls._on_tree(tree, Settings(**settings), threads)
+
+    @classmethod
+    def _on_tree(cls, tree: LabelTree, settings: Settings | BatchSettings, threads: int) -> OnlinePLT:
         if not isinstance(tree, LabelTree):
             msg = f"tree must be a LabelTree, got {type(tree).__name__}; see LabelTree.from_nested for nested lists"
             raise InvalidInputError(msg)
@@ -162,12 +167,81 @@ class OnlinePLT:
         if bad is not None:
             msg = f"the label of node {leaves[bad[0]]} is {bad[1]}: labels are non-empty strings or integers"
             raise InvalidInputError(msg)
-        threads = settings.pop("threads", 1)
-        checked = Settings(**settings)
         ids = np.full(tree.n_nodes, _core.NONE, dtype=np.uint32)
         ids[leaves] = np.arange(len(leaves), dtype=np.uint32)
         parents = np.where(tree.parents < 0, _core.NONE, tree.parents).astype(np.uint32)
-        return cls._of(checked, _core.Model.from_tree(checked.to_core(), parents, ids, labels), threads)
+        return cls._of(settings, _core.Model.from_tree(settings.to_core(), parents, ids, labels), threads)
+
+    @classmethod
+    def fit_batch(
+        cls,
+        X: Rows,  # noqa: N803 (a matrix)
+        Y: LabelRows,  # noqa: N803 (a matrix)
+        *,
+        tree: LabelTree,
+        loss: str = BatchSettings.loss,
+        cost: float = BatchSettings.cost,
+        tolerance: float = BatchSettings.tolerance,
+        max_iterations: int = BatchSettings.max_iterations,
+        prune: float = BatchSettings.prune,
+        normalize: bool = BatchSettings.normalize,
+        seed: int = BatchSettings.seed,
+        threads: int = 1,
+    ) -> OnlinePLT:
+        """Train a model at once, when all data is at hand (a batch PLT; with a tree of clustered labels, Parabel).
+
+        Each classifier is solved to near its optimum, as LIBLINEAR does. That takes longer than to learn online and
+        predicts better. The model predicts, saves and loads like any other, but learns no more: `learn_one` and
+        `learn_many` raise `FrozenModelError`. When more examples have come, train another one on all of them, or let
+        ``OnlinePLT.from_tree(model.tree)`` learn them online.
+
+        Parameters
+        ----------
+        X, Y
+            Features and labels, as for `learn_many`. If every example has labels, the model takes for granted that
+            some label applies.
+        tree
+            A tree that has all labels of `Y` as leaves.
+        loss
+            ``"squared-hinge"`` (a support vector machine in each node; a score s means the probability
+            exp(-max(0, 1 - s)²), as in Parabel) or ``"logistic"`` (better calibrated).
+        cost
+            How much the examples count against the size of the weights: larger fits closer. LIBLINEAR's C.
+        tolerance, max_iterations
+            A classifier is good enough at this tolerance, and is taken as it is after so many passes.
+        prune
+            Weights smaller than this are dropped, which makes the model much smaller.
+        normalize
+            Scale each example's features to Euclidean norm 1.
+        seed
+            Of the order in which examples are gone through.
+        threads
+            Used now, and by `predict_many`. Neither the model nor the answers depend on it.
+
+        Examples
+        --------
+        >>> X = [{"purrs": 1}, {"purrs": 1, "tail": 1}, {"barks": 1, "tail": 1}, {"hard": 1}]
+        >>> Y = ["cat", "cat", "dog", "stone"]
+        >>> tree = LabelTree.from_nested([["cat", "dog"], "stone"])
+        >>> model = OnlinePLT.fit_batch(X, Y, tree=tree)
+        >>> [label for label, probability in model.predict_one({"barks": 1}, k=1)]
+        ['dog']
+        """
+        settings = BatchSettings(
+            loss=loss,
+            cost=cost,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            prune=prune,
+            normalize=normalize,
+            seed=seed,
+        )
+        x = as_rows(X)
+        y = as_labels(Y, len(x))
+        model = cls._on_tree(tree, settings, threads)
+        args = (x.indptr, x.names, x.values, y.indptr, y.names)
+        model._core.fit(*args, settings.to_solver(), model._threads)
+        return model
 
     @classmethod
     def warm_start(
@@ -367,10 +441,11 @@ class OnlinePLT:
         return asdict(self._settings)
 
     def __repr__(self) -> str:
-        defaults = asdict(Settings())
+        defaults = asdict(type(self._settings)())
         changed = ", ".join(f"{name}={value!r}" for name, value in self.settings.items() if value != defaults[name])
+        kind = "OnlinePLT" if isinstance(self._settings, Settings) else "OnlinePLT.fit_batch"
         return (
-            f"<OnlinePLT({changed}): {self.n_labels} labels, {self.n_features} features,"
+            f"<{kind}({changed}): {self.n_labels} labels, {self.n_features} features,"
             f" {self.n_examples} examples, depth {self.depth}>"
         )
 

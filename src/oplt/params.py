@@ -14,7 +14,7 @@ import numpy as np
 from oplt import _core
 from oplt.errors import InvalidParameterError
 
-__all__ = ["Settings", "count", "predict_params"]
+__all__ = ["BatchSettings", "Settings", "count", "predict_params", "settings_from"]
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,47 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            object.__setattr__(self, name, _CHECKS[name](name, value))
+        _check_types(self)
         self.to_core()
 
     def to_core(self) -> _core.TrainParams:
         """Convert for the core, which checks the ranges."""
         return _core.TrainParams(**asdict(self))
+
+
+@dataclass(frozen=True)
+class BatchSettings:
+    """What decides how a model is trained at once. `OnlinePLT.fit_batch` describes each one."""
+
+    loss: str = "squared-hinge"
+    cost: float = 1.0
+    tolerance: float = 0.1
+    max_iterations: int = 20
+    prune: float = 0.1
+    normalize: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        self.to_solver()
+
+    def to_solver(self) -> _core.BatchParams:
+        """Convert for the training, which checks the ranges."""
+        return _core.BatchParams(**asdict(self))
+
+    def to_core(self) -> _core.TrainParams:
+        """Convert to what the trained model keeps."""
+        return self.to_solver().of_model()
+
+
+def settings_from(saved: dict[str, Any]) -> Settings | BatchSettings:
+    """Make settings of either kind again of `asdict` of them."""
+    return BatchSettings(**saved) if "loss" in saved else Settings(**saved)
+
+
+def _check_types(settings: Settings | BatchSettings) -> None:
+    for name, value in asdict(settings).items():
+        object.__setattr__(settings, name, _CHECKS[name](name, value))
 
 
 def predict_params(k: int | None, threshold: float | None, beam: int | None, threads: int) -> _core.PredictParams:
@@ -107,4 +141,9 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "bias": _flag,
     "normalize": _flag,
     "seed": _seed,
+    "loss": _text,
+    "cost": _number,
+    "tolerance": _number,
+    "max_iterations": count,
+    "prune": _number,
 }

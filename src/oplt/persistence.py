@@ -24,7 +24,7 @@ import numpy as np
 
 from oplt import _core
 from oplt.errors import InvalidInputError, InvalidParameterError, ModelFormatError
-from oplt.params import Settings
+from oplt.params import BatchSettings, Settings, settings_from
 
 __all__ = ["fingerprint", "from_bytes", "read", "replacing", "to_bytes", "write"]
 
@@ -34,9 +34,10 @@ _HEADER = struct.Struct("<8sIQ")  # magic, version, length of the settings
 _DIGEST_SIZE = 32
 
 Write = Callable[[bytes], Any]
+AnySettings = Settings | BatchSettings
 
 
-def _emit(settings: Settings, model: _core.Model, write: Write) -> None:
+def _emit(settings: AnySettings, model: _core.Model, write: Write) -> None:
     """Call `write` with all bytes of a model but the checksum."""
     encoded = json.dumps(asdict(settings), sort_keys=True).encode()
     write(_HEADER.pack(MAGIC, VERSION, len(encoded)))
@@ -44,7 +45,7 @@ def _emit(settings: Settings, model: _core.Model, write: Write) -> None:
     model.save(write)
 
 
-def _emit_checked(settings: Settings, model: _core.Model, write: Write) -> None:
+def _emit_checked(settings: AnySettings, model: _core.Model, write: Write) -> None:
     digest = hashlib.blake2b(digest_size=_DIGEST_SIZE)
 
     def write_and_sum(chunk: bytes) -> None:
@@ -55,21 +56,21 @@ def _emit_checked(settings: Settings, model: _core.Model, write: Write) -> None:
     write(digest.digest())
 
 
-def fingerprint(settings: Settings, model: _core.Model) -> str:
+def fingerprint(settings: AnySettings, model: _core.Model) -> str:
     """Digest of the whole learnt state: equal models, and only those, have equal ones."""
     digest = hashlib.blake2b(digest_size=16)
     _emit(settings, model, digest.update)
     return digest.hexdigest()
 
 
-def to_bytes(settings: Settings, model: _core.Model) -> bytes:
+def to_bytes(settings: AnySettings, model: _core.Model) -> bytes:
     """Make the content of a model file."""
     buffer = bytearray()
     _emit_checked(settings, model, buffer.extend)
     return bytes(buffer)
 
 
-def write(settings: Settings, model: _core.Model, path: Path) -> None:
+def write(settings: AnySettings, model: _core.Model, path: Path) -> None:
     """Save a model."""
     with replacing(path, MAGIC, "model") as file:
         _emit_checked(settings, model, file.write)
@@ -118,7 +119,7 @@ def _sync_directory(directory: Path) -> None:
             os.close(handle)
 
 
-def read(path: Path) -> tuple[Settings, _core.Model]:
+def read(path: Path) -> tuple[AnySettings, _core.Model]:
     """Load a model file."""
     try:
         return from_bytes(path.read_bytes())
@@ -127,7 +128,7 @@ def read(path: Path) -> tuple[Settings, _core.Model]:
         raise ModelFormatError(msg) from None
 
 
-def from_bytes(data: bytes) -> tuple[Settings, _core.Model]:
+def from_bytes(data: bytes) -> tuple[AnySettings, _core.Model]:
     """Make a model of the content of a model file."""
     if data[: len(MAGIC)] != MAGIC[: len(data)] or not data:
         msg = f"not an oplt model: it begins with {data[: len(MAGIC)]!r}"
@@ -146,7 +147,7 @@ def from_bytes(data: bytes) -> tuple[Settings, _core.Model]:
         raise ModelFormatError(msg)
     begin = _HEADER.size + settings_size
     try:
-        settings = Settings(**json.loads(bytes(content[_HEADER.size : begin])))
+        settings = settings_from(json.loads(bytes(content[_HEADER.size : begin])))
     except (ValueError, TypeError, InvalidParameterError) as error:
         msg = f"the settings cannot be read: {error}"
         raise ModelFormatError(msg) from None

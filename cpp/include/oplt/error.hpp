@@ -23,6 +23,11 @@ struct BrokenModel : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Something to learn for a model that was trained at once.
+struct FrozenModel : std::logic_error {
+  using std::logic_error::logic_error;
+};
+
 /// Saved bytes that are not a model.
 struct FormatError : std::runtime_error {
   using std::runtime_error::runtime_error;

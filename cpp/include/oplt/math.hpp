@@ -39,6 +39,12 @@ inline Real exp_real(Real x) {
 /// 1 / (1 + e^-z).
 inline Real sigmoid(Real z) { return 1.0F / (1.0F + exp_real(-z)); }
 
+/// e^-(max(0, 1 - s))²: the probability that goes with a score of the squared hinge loss, as in Parabel.
+inline Real squared_hinge_probability(Real s) {
+  const Real gap = s < 1.0F ? 1.0F - s : 0.0F;
+  return exp_real(-gap * gap);
+}
+
 /// Natural logarithm of a positive, normal double, within a few ulp.
 inline double log_double(double x) {
   // x = 2^k m with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh((m - 1) / (m + 1)), whose series converges fast there.

@@ -48,11 +48,19 @@ class OnlinePlt {
   /// A tree is given: learns as IPLT does, and extends the tree, if the policy grows, when labels come that it lacks.
   OnlinePlt(const TrainParams& params, LabelTree tree);
 
+  /// Classifiers that were solved elsewhere, for frozen params: the block of the root's own classifier, then those of
+  /// the internal nodes by ascending node, none with an auxiliary classifier.
+  OnlinePlt(const TrainParams& params, LabelTree tree, std::vector<SiblingBlock> blocks, std::uint64_t n_examples);
+
   /// OPLT.Train, Algorithm 3, on n examples: example(0), example(1), …, each asked for when its turn has come. Their
-  /// rows must live until learn() returns. With more than one thread, another one calls `ahead` meanwhile, which may
-  /// get examples ready. The result does not depend on `threads` nor on how a stream is cut.
+  /// rows must live until learn() returns. Throws FrozenModel, changing nothing, if the model was trained at once.
+  /// With more than one thread, another one calls `ahead` meanwhile, which may get examples ready. The result does not
+  /// depend on `threads` nor on how a stream is cut.
   void learn(std::size_t n, const std::function<Example(std::size_t)>& example, std::size_t threads,
              const std::function<void()>& ahead = {});
+
+  /// Throws FrozenModel if the model learns no more.
+  void expect_unfrozen() const;
 
   /// Learns one example.
   void learn(RowView x, std::span<const LabelId> labels, Real weight);
@@ -83,6 +91,7 @@ class OnlinePlt {
   static OnlinePlt load(const TrainParams& params, Reader& in);
 
  private:
+  std::span<const Real> to_probabilities(std::span<const Real> scores, NodeScratch& scratch) const;
   void extend_tree(RowView x, std::span<const LabelId> labels);
   void extend(LabelId label, Extension extension);
   void update_classifiers(const Example& example);

@@ -19,6 +19,12 @@ constexpr bool grows(Policy policy) { return policy != Policy::kFixed; }
 /// Throws InvalidParameter, listing the names there are, if there is no policy of this name.
 Policy policy_from_name(std::string_view name);
 
+/// What the classifiers minimise, and with it how a score becomes a probability (OnlinePlt::child_probabilities).
+enum class Loss : std::uint8_t { kLogistic, kSquaredHinge };
+
+/// Throws InvalidParameter, listing the names there are, if there is no loss of this name.
+Loss loss_from_name(std::string_view name);
+
 /// The defaults are in one place, src/oplt/params.py.
 struct TrainParams {
   Policy policy;
@@ -31,8 +37,26 @@ struct TrainParams {
   bool bias;       // add a constant feature of value 1
   bool normalize;  // scale each row to L2 norm 1 (before the bias)
   std::uint64_t seed;
+  Loss loss = Loss::kLogistic;  // online steps are those of the logistic loss
+  bool frozen = false;          // trained at once (batch_training.hpp): neither tree nor classifiers change any more
 
   void validate() const;
+};
+
+/// Training at once: each classifier minimises |w|²/2 + cost · (sum of the losses of its examples).
+struct BatchParams {
+  Loss loss;
+  double cost;
+  double tolerance;              // a classifier is good enough when its dual gradients are so near to optimal ones
+  std::uint32_t max_iterations;  // passes over the examples of a node
+  Real prune;                    // smaller weights are dropped
+  bool normalize;                // scale each row to L2 norm 1; the constant feature is always added
+  std::uint64_t seed;            // of the order of the steps
+
+  void validate() const;
+
+  /// What the trained model keeps. Its other settings, which only online learning needs, mean nothing.
+  TrainParams of_model() const;
 };
 
 struct PredictParams {

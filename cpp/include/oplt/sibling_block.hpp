@@ -37,6 +37,12 @@ struct Cell {
   friend bool operator==(const Cell&, const Cell&) = default;
 };
 
+/// One child's weight for some feature.
+struct ChildWeight {
+  Column child;
+  Real weight;
+};
+
 /// The linear classifiers of one node's children, and the node's auxiliary classifier while it can be extended.
 ///
 /// All children of a node see the same examples, so their classifiers are the columns of one matrix: column 0 is the
@@ -74,6 +80,10 @@ class SiblingBlock {
 
   /// The auxiliary classifier is needed no more.
   void drop_auxiliary();
+
+  /// Gives a feature that has no row yet these weights, by ascending child, without accumulators: for classifiers that
+  /// were solved elsewhere and take no steps. Only for a block without an auxiliary classifier.
+  void set_weights(FeatureId feature, std::span<const ChildWeight> weights);
 
   /// The cells of a classifier that hold something, by ascending feature.
   std::vector<Cell> child_cells(Column child) const { return cells(column_of(child)); }
