@@ -66,8 +66,8 @@ class ExamplesBelow {
   std::vector<ExampleId> examples_;
 };
 
-/// Given numbers in exchange for others, 0, 1, 2, … in ascending order of the old ones. Keeps a table as long as all old
-/// numbers that there may be, which costs time only where it is used.
+/// Given numbers in exchange for others, 0, 1, 2, … in ascending order of the old ones. Keeps a table as long as all
+/// old numbers that there may be, which costs time only where it is used.
 class Renumbering {
  public:
   explicit Renumbering(std::size_t n) : new_of_(n, kNone) {}
@@ -174,8 +174,7 @@ class NodeTrainer {
     std::vector<std::vector<std::uint32_t>> columns;
     for (const std::span<const ExampleId> of_child : positives) {
       std::vector<std::uint32_t>& column = columns.emplace_back(of_child.size());
-      std::transform(of_child.begin(), of_child.end(), column.begin(),
-                     [&](ExampleId i) { return rows_of_.new_of(i); });
+      std::transform(of_child.begin(), of_child.end(), column.begin(), [&](ExampleId i) { return rows_of_.new_of(i); });
     }
     const std::vector<Positives> views(columns.begin(), columns.end());
     solver_.solve(rows_, views, params_, random);
@@ -270,8 +269,8 @@ SiblingBlock train_root(const BatchParams& params, std::span<const Example> exam
 
 }  // namespace
 
-OnlinePlt train_batch(const BatchParams& params, LabelTree tree, std::span<const Example> examples,
-                      std::size_t threads, const std::function<void()>& poll) {
+OnlinePlt train_batch(const BatchParams& params, LabelTree tree, std::span<const Example> examples, std::size_t threads,
+                      const std::function<void()>& poll) {
   params.validate();
   const ExamplesBelow below(tree, examples);
   std::vector<NodeId> order = by_work(tree, below);

@@ -62,6 +62,23 @@ TEST("sigmoid is within a few ulp") {
   CHECK(worst <= 4.0);  // those of exp_real, of the sum and of the division
 }
 
+TEST("squared_hinge_probability is monotone, and 1 from a score of 1") {
+  CHECK_EQ(oplt::squared_hinge_probability(1), Real{1});
+  CHECK_EQ(oplt::squared_hinge_probability(1e12F), Real{1});
+  CHECK(oplt::squared_hinge_probability(-1e30F) > 0);
+  Real previous = 0;
+  for (int i = -20'000; i <= 2'000; ++i) {
+    const Real s = static_cast<Real>(i) / 1000;
+    const Real p = oplt::squared_hinge_probability(s);
+    CHECK(p >= previous && p <= 1);
+    if (s > -8) {  // before it is clamped; the square is rounded, which counts for more the larger it is
+      const double gap = std::max(0.0, 1 - static_cast<double>(s));
+      CHECK(std::abs(p / std::exp(-gap * gap) - 1) < 2.4e-7 * (2 + gap * gap));
+    }
+    previous = p;
+  }
+}
+
 TEST("log_double is close to log for numbers of leaves and their ratios") {
   const auto close = [](double x) { return std::abs(oplt::log_double(x) - std::log(x)) <= 1e-15 * (1 + std::log(x)); };
   CHECK_EQ(oplt::log_double(1), 0.0);

@@ -7,7 +7,10 @@
 #include "oplt/error.hpp"
 #include "oplt/params.hpp"
 
+using oplt::BatchParams;
 using oplt::InvalidParameter;
+using oplt::Loss;
+using oplt::loss_from_name;
 using oplt::Policy;
 using oplt::PredictParams;
 using oplt::TrainParams;
@@ -69,4 +72,37 @@ TEST("prediction settings out of range are refused") {
   CHECK_THROWS_WITH(InvalidParameter, "threshold", PredictParams{.threshold = 1.1F}.validate());
   CHECK_THROWS_WITH(InvalidParameter, "threshold", PredictParams{.threshold = NAN}.validate());
   CHECK_THROWS_WITH(InvalidParameter, "threads", PredictParams{.threads = 0}.validate());
+}
+
+TEST("losses have names") {
+  CHECK(loss_from_name("logistic") == Loss::kLogistic);
+  CHECK(loss_from_name("squared-hinge") == Loss::kSquaredHinge);
+  CHECK_THROWS_WITH(InvalidParameter, "one of 'logistic', 'squared-hinge', got 'hinge'", loss_from_name("hinge"));
+}
+
+TEST("settings of training at once are checked, and leave valid ones to the model") {
+  const BatchParams good{.loss = Loss::kSquaredHinge,
+                         .cost = 1,
+                         .tolerance = 0.1,
+                         .max_iterations = 20,
+                         .prune = 0.1F,
+                         .normalize = true,
+                         .seed = 0};
+  good.validate();
+  good.of_model().validate();
+  CHECK(good.of_model().frozen && good.of_model().loss == Loss::kSquaredHinge && good.of_model().normalize);
+  const auto changed = [&](auto member, double value) {
+    BatchParams params = good;
+    params.*member = static_cast<std::remove_reference_t<decltype(params.*member)>>(value);
+    return params;
+  };
+  for (const double cost : {0.0, -1.0, 1e7, double{NAN}}) {
+    CHECK_THROWS_WITH(InvalidParameter, "cost", changed(&BatchParams::cost, cost).validate());
+  }
+  for (const double tolerance : {0.0, 1e-10, 1.1, double{NAN}}) {
+    CHECK_THROWS_WITH(InvalidParameter, "tolerance", changed(&BatchParams::tolerance, tolerance).validate());
+  }
+  CHECK_THROWS_WITH(InvalidParameter, "max_iterations", changed(&BatchParams::max_iterations, 0).validate());
+  CHECK_THROWS_WITH(InvalidParameter, "prune", changed(&BatchParams::prune, -0.1).validate());
+  CHECK_THROWS_WITH(InvalidParameter, "prune", changed(&BatchParams::prune, NAN).validate());
 }

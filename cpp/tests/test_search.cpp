@@ -4,6 +4,7 @@
 
 #include "check.hpp"
 #include "helpers.hpp"
+#include "oplt/batch_training.hpp"
 #include "oplt/search.hpp"
 
 using namespace oplt;
@@ -87,6 +88,29 @@ TEST("exact search equals a look at every leaf") {
           const PredictParams params{.top_k = top_k, .threshold = threshold};
           CHECK(search(model, question.row(), params, scratch) == brute_force(model, question.row(), params));
         }
+      }
+    }
+  }
+}
+
+TEST("exact search equals a look at every leaf, whatever turns scores into probabilities") {
+  const std::vector<StreamExample> stream = test::random_stream(4, 150);
+  std::vector<Example> examples;
+  LabelId n_labels = 0;
+  for (const StreamExample& example : stream) {
+    examples.push_back({example.row(), example.labels, 1});
+    n_labels = example.labels.empty() ? n_labels : std::max(n_labels, example.labels.back() + 1);
+  }
+  const LabelTree tree = trained(make_params(Policy::kRandom, 2, 4), 4, 150).tree();
+  CHECK_EQ(tree.n_labels(), n_labels);
+  for (const Loss loss : {Loss::kLogistic, Loss::kSquaredHinge}) {
+    const BatchParams batch{
+        .loss = loss, .cost = 1, .tolerance = 0.1, .max_iterations = 20, .prune = 0.1F, .normalize = false, .seed = 1};
+    const OnlinePlt model = train_batch(batch, tree, examples, 1);
+    for (const StreamExample& question : questions()) {
+      for (const PredictParams& params :
+           {PredictParams{.top_k = 1}, PredictParams{.top_k = 7}, PredictParams{.threshold = 0.05F}, PredictParams{}}) {
+        CHECK(found_by(model, question.row(), params) == brute_force(model, question.row(), params));
       }
     }
   }

@@ -373,6 +373,28 @@ TEST("a touched cell that holds nothing is not saved") {
   CHECK(saved_bytes(a) == saved_bytes(b));
 }
 
+TEST("weights that were solved elsewhere score, and are saved and loaded, like learnt ones") {
+  SiblingBlock block(false, 70);  // more than one word of columns
+  const std::vector<ChildWeight> first{{0, 0.5F}, {3, -2.0F}, {69, 1.5F}};
+  const std::vector<ChildWeight> second{{3, 4.0F}};
+  block.set_weights(9, first);
+  block.set_weights(kBiasFeature, second);
+  CHECK_EQ(block.n_cells(), 4U);
+  CHECK(same_bits(block.child_cells(3), {{9, -2.0F, 0}, {kBiasFeature, 4.0F, 0}}));
+  CHECK(block.child_cells(1).empty());
+  const std::vector<FeatureId> features{5, 9, kBiasFeature};
+  const std::vector<Real> values{1.0F, 2.0F, 1.0F};
+  BlockScratch scratch;
+  const auto scores = block.child_scores({features, values}, scratch);
+  CHECK_EQ(scores[0], 1.0F);
+  CHECK_EQ(scores[1], 0.0F);
+  CHECK_EQ(scores[3], 0.0F);
+  CHECK_EQ(scores[69], 3.0F);
+  const auto bytes = saved_bytes(block);
+  Reader in(bytes);
+  CHECK(saved_bytes(SiblingBlock::load(in)) == bytes);
+}
+
 TEST("memory is counted") {
   const SiblingBlock block = trained(true, 10, random_steps(9, 40, 10), make_params());
   CHECK(block.memory_bytes() >= block.n_rows() * 11 * 2 * sizeof(Real));

@@ -19,7 +19,7 @@ namespace oplt {
 /// Goes node by node: the examples of a node are gathered once for all its children, on up to `threads` threads, upon
 /// whose number the model does not depend. If every example has a label, P(some label is relevant) is exactly 1.
 /// Calls `poll`, if given, in the calling thread every now and then; what it throws ends the training.
-OnlinePlt train_batch(const BatchParams& params, LabelTree tree, std::span<const Example> examples,
-                      std::size_t threads, const std::function<void()>& poll = {});
+OnlinePlt train_batch(const BatchParams& params, LabelTree tree, std::span<const Example> examples, std::size_t threads,
+                      const std::function<void()>& poll = {});
 
 }  // namespace oplt

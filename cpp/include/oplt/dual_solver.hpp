@@ -50,15 +50,14 @@ class DualSolver {
   class Group;
 
   template <std::size_t kLanes>
-  void solve_group(const DenseRows& rows, std::span<const Positives> columns, const BatchParams& params,
-                   Random random);
+  void solve_group(const DenseRows& rows, std::span<const Positives> columns, const BatchParams& params, Random random);
 
   std::size_t n_lanes_ = 1;
-  std::vector<double> weights_;     // by feature, then lane
-  std::vector<double> targets_;     // by row, then lane: 1 or -1
-  std::vector<double> alphas_;      // by row, then lane: the dual variables
-  std::vector<double> complements_; // likewise, logistic loss: cost - alpha, which is inexact if computed
-  std::vector<double> squares_;     // by row: x·x
+  std::vector<double> weights_;      // by feature, then lane
+  std::vector<double> targets_;      // by row, then lane: 1 or -1
+  std::vector<double> alphas_;       // by row, then lane: the dual variables
+  std::vector<double> complements_;  // likewise, logistic loss: cost - alpha, which is inexact if computed
+  std::vector<double> squares_;      // by row: x·x
   std::vector<std::uint32_t> active_;
 };
 

@@ -1,0 +1,211 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Training at once, against scikit-learn's LIBLINEAR node by node, and against an obvious version of the whole."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from oplt import FrozenModelError, InvalidInputError, InvalidParameterError, LabelTree, OnlinePLT
+
+LOSSES = ["squared-hinge", "logistic"]
+N_ROWS, N_FEATURES, N_LABELS = 240, 30, 9
+TREE = LabelTree.from_nested([[0, 1, 2, 3], [4, [5, 6]], [7], 8])
+TIGHT: dict[str, Any] = {"tolerance": 1e-9, "max_iterations": 100_000, "prune": 0.0}
+# Both solvers stop when the dual gradients are within 1e-9 of optimal: their weights then agree far better than the
+# float32 that ours are rounded to, whose relative error is 6e-8 for weights of size 1 to 3.
+WEIGHT_TOLERANCE = 1e-6
+
+Matrix = npt.NDArray[np.float64]
+
+
+def examples(seed: int = 0, *, unlabelled: bool = False) -> tuple[Any, list[list[int]]]:
+    rng = np.random.default_rng(seed)
+    X = sp.random_array((N_ROWS, N_FEATURES), density=0.2, rng=rng, format="csr")
+    least = 0 if unlabelled else 1
+    Y = [rng.choice(N_LABELS, rng.integers(least, 4), replace=False).tolist() for _ in range(N_ROWS)]
+    return X, Y
+
+
+def below(node: int) -> set[Any]:
+    children = TREE.children(node)
+    return set().union(*(below(child) for child in children)) if children else {TREE.labels[node]}
+
+
+def with_bias(X: Any) -> Matrix:
+    return np.hstack([X.toarray().astype(np.float32), np.ones((X.shape[0], 1))])
+
+
+def liblinear(loss: str, X: Matrix, y: npt.NDArray[np.bool_], cost: float) -> Matrix:
+    """Return the weights; the constant is a feature like others, whose weight is regularised, too."""
+    if loss == "squared-hinge":
+        solver = LinearSVC(C=cost, tol=1e-9, fit_intercept=False, max_iter=1_000_000, dual=True, random_state=0)
+    else:
+        solver = LogisticRegression(
+            C=cost, tol=1e-9, fit_intercept=False, max_iter=1_000_000, solver="liblinear", dual=True, random_state=0
+        )
+    if y.all() or not y.any():  # scikit-learn refuses one class: the mirror image of each row is of the other class
+        X, y = np.vstack([X, -X]), np.concatenate([y, ~y])
+        solver.C = cost / 2
+    return solver.fit(X, y).coef_[0]
+
+
+def node_weights(loss: str, X: Any, Y: list[list[int]], node: int, cost: float = 1.0) -> Matrix:
+    """Solve one node's problem from its definition."""
+    parent = int(TREE.parents[node])
+    reached = np.array([parent == -1 or bool(below(parent) & set(labels)) for labels in Y])
+    positive = np.array([bool(below(node) & set(labels)) for labels in Y])
+    return liblinear(loss, with_bias(X)[reached], positive[reached], cost)
+
+
+def learnt_weights(model: OnlinePLT, X: Any, node: int) -> Matrix:
+    """Weights by column of X, then the constant's. Features are numbered in order of arrival, then by name."""
+    seen = list(dict.fromkeys(int(j) for i in range(X.shape[0]) for j in sorted(X[[i]].indices)))
+    cells = model._core.classifier(node)
+    assert cells is not None
+    weights = np.zeros(X.shape[1] + 1)
+    for feature, weight in zip(*cells[:2], strict=True):
+        weights[seen[feature] if feature < len(seen) else -1] = weight
+    return weights
+
+
+def probabilities(loss: str, scores: Matrix) -> Matrix:
+    if loss == "logistic":
+        return 1 / (1 + np.exp(-scores))
+    return np.exp(-(np.maximum(0, 1 - scores) ** 2))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("cost", [0.1, 1.0, 10.0])
+def test_each_node_equals_liblinear(loss: str, cost: float) -> None:
+    X, Y = examples(unlabelled=True)
+    model = OnlinePLT.fit_batch(X, Y, tree=TREE, loss=loss, cost=cost, normalize=False, **TIGHT)
+    for node in range(TREE.n_nodes):
+        expected = node_weights(loss, X, Y, node, cost)
+        np.testing.assert_allclose(learnt_weights(model, X, node), expected, rtol=0, atol=WEIGHT_TOLERANCE)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("unlabelled", [False, True])
+def test_the_whole_equals_an_obvious_version(loss: str, unlabelled: bool) -> None:  # noqa: FBT001 (a test)
+    X, Y = examples(unlabelled=unlabelled)
+    norms = np.sqrt(X.multiply(X).sum(axis=1))
+    X = sp.csr_array(sp.diags_array(1 / np.where(norms > 0, norms, 1)) @ X)
+    model = OnlinePLT.fit_batch(X, Y, tree=TREE, loss=loss, **TIGHT)
+    found = np.zeros((N_ROWS, N_LABELS))
+    for row, labels in enumerate(model.predict_many(X, k=N_LABELS)):
+        assert len(labels) == N_LABELS
+        for label, probability in labels:
+            found[row, int(label)] = probability
+    expected = np.ones((N_ROWS, TREE.n_nodes))
+    for node in range(TREE.n_nodes):
+        if node == 0 and not unlabelled:
+            continue  # some label applies, for certain
+        of_parent = expected[:, TREE.parents[node]] if node else 1
+        expected[:, node] = of_parent * probabilities(loss, with_bias(X) @ node_weights(loss, X, Y, node))
+    leaves, labels = TREE.leaves()
+    np.testing.assert_allclose(found[:, labels], expected[:, leaves], rtol=0, atol=1e-5)  # scores in float32
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_labels_that_all_or_no_examples_have(loss: str) -> None:
+    X, Y = examples()
+    everywhere, nowhere = 7, 8
+    Y = [[*(label for label in labels if label not in (everywhere, nowhere)), everywhere] for labels in Y]
+    model = OnlinePLT.fit_batch(X, Y, tree=TREE, loss=loss)
+    assert all(labels[0][0] == everywhere for labels in model.predict_many(X, k=1))
+    least = [dict(labels)[nowhere] for labels in model.predict_many(X, k=N_LABELS)]
+    assert max(least) < 0.1
+
+
+def test_threads_and_forms_of_input_change_nothing() -> None:
+    X, Y = examples(unlabelled=True)
+    prints = {OnlinePLT.fit_batch(X, Y, tree=TREE, threads=threads).fingerprint() for threads in (1, 2, 3)}
+    listed = [{int(j): float(X[i, j]) for j in X[[i]].indices} for i in range(N_ROWS)]
+    prints.add(OnlinePLT.fit_batch(listed, Y, tree=TREE).fingerprint())
+    indicator = np.zeros((N_ROWS, N_LABELS), dtype=int)
+    for row, labels in enumerate(Y):
+        indicator[row, labels] = 1
+    prints.add(OnlinePLT.fit_batch(X.toarray(), indicator, tree=TREE).fingerprint())
+    assert len(prints) == 1
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_save_load_and_pickle(loss: str, tmp_path: Path) -> None:
+    X, Y = examples()
+    model = OnlinePLT.fit_batch(X, Y, tree=TREE, loss=loss, cost=2.0, seed=5)
+    model.save(tmp_path / "m.oplt")
+    expected = model.predict_many(X, k=3)
+    for other in (OnlinePLT.load(tmp_path / "m.oplt"), pickle.loads(pickle.dumps(model))):
+        assert other.fingerprint() == model.fingerprint()
+        assert other.settings == model.settings
+        assert list(other.predict_many(X, k=3)) == list(expected)
+        assert other.tree == TREE
+    assert model.settings["loss"] == loss
+    assert model.settings["cost"] == 2.0
+    assert "cost=2.0" in repr(model)
+
+
+def test_pruning_drops_small_weights_only() -> None:
+    X, Y = examples()
+    whole = OnlinePLT.fit_batch(X, Y, tree=TREE, prune=0.0)
+    pruned = OnlinePLT.fit_batch(X, Y, tree=TREE, prune=0.3)
+    assert 0 < pruned.n_cells < whole.n_cells
+    for node in range(TREE.n_nodes):
+        weights = learnt_weights(whole, X, node)
+        np.testing.assert_array_equal(learnt_weights(pruned, X, node), np.where(np.abs(weights) < 0.3, 0, weights))
+
+
+def test_learning_on_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    X, Y = examples()
+    model = OnlinePLT.fit_batch(X, Y, tree=TREE)
+    model.save(tmp_path / "m")
+    for frozen in (model, OnlinePLT.load(tmp_path / "m")):
+        with pytest.raises(FrozenModelError, match="learns no more.*from_tree"):
+            frozen.learn_one({"new": 1.0}, "new")
+        with pytest.raises(FrozenModelError):
+            frozen.learn_many(X, Y)
+        assert frozen.fingerprint() == model.fingerprint()
+        assert frozen.n_features == N_FEATURES
+    online = OnlinePLT.from_tree(model.tree)  # what the error advises
+    online.learn_many(X, Y)
+    assert online.n_examples == N_ROWS
+
+
+def test_no_examples() -> None:
+    model = OnlinePLT.fit_batch([], [], tree=TREE)
+    assert (model.n_examples, model.n_labels, model.n_features) == (0, N_LABELS, 0)
+    assert len(model.predict_one({0: 1.0}, k=N_LABELS)) == N_LABELS
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"tree": LabelTree.from_nested([0, 1])}, InvalidInputError, "row 1 has the label 2, which the tree lacks"),
+        ({"tree": [[0]]}, InvalidInputError, "tree must be a LabelTree"),
+        ({"Y": [[0]]}, InvalidInputError, "X has 2 rows but Y has 1"),
+        ({"X": np.array([[np.nan], [1]])}, InvalidInputError, "value nan"),
+        ({"loss": "hinge"}, InvalidParameterError, "loss must be one of 'logistic', 'squared-hinge', got 'hinge'"),
+        ({"loss": 2}, InvalidParameterError, "loss must be a string"),
+        ({"cost": 0}, InvalidParameterError, "cost must be above 0 and at most 1e6, got 0"),
+        ({"cost": float("nan")}, InvalidParameterError, "cost must be"),
+        ({"tolerance": 0}, InvalidParameterError, "tolerance must be at least 1e-9"),
+        ({"max_iterations": 0}, InvalidParameterError, "max_iterations must be at least 1"),
+        ({"prune": -0.1}, InvalidParameterError, "prune must be between 0 and 1"),
+        ({"normalize": 1}, InvalidParameterError, "normalize must be True or False"),
+        ({"threads": 0}, InvalidParameterError, "threads must be at least 1"),
+    ],
+)
+def test_a_bad_call_is_refused(changes: dict[str, Any], error: type[Exception], message: str) -> None:
+    arguments = {"X": np.ones((2, 1)), "Y": [[0], [1, 2]], "tree": LabelTree.from_nested([0, 1, 2])}
+    with pytest.raises(error, match=message):
+        OnlinePLT.fit_batch(**{**arguments, **changes})
