@@ -126,7 +126,7 @@ class Ensemble:
 
 
 def _ask(model: OnlinePLT, rows: NamedRows, k: int, columns: dict[Label, int]) -> tuple[Any, int]:
-    """The probabilities of a model's best labels as a sparse matrix; labels without a column yet get one."""
+    """Get the probabilities of a model's best labels as a sparse matrix; labels without a column yet get one."""
     params = predict_params(k, None, None, model._threads)
     indptr, ids, scores, n_examples = model._core.predict_many(rows.indptr, rows.names, rows.values, params)
     distinct, places = np.unique(ids, return_inverse=True)
@@ -137,7 +137,7 @@ def _ask(model: OnlinePLT, rows: NamedRows, k: int, columns: dict[Label, int]) -
 
 
 def _best(total: Any, k: int, names: list[Label], n_examples: int) -> Predictions:
-    """The k largest entries of each row."""
+    """Find the k largest entries of each row."""
     by_name = sorted(range(len(names)), key=lambda i: (isinstance(names[i], str), names[i]))
     rank = np.empty(len(names), dtype=np.int64)
     rank[by_name] = np.arange(len(names))

@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
-from oplt import OnlinePLT
+from oplt import LabelTree, OnlinePLT
 from oplt.datasets import make_stream
 from oplt.persistence import VERSION
 
 FOLDER = Path(__file__).parent
+FILES = {*FOLDER.glob("*.oplt")}
+OF_BATCH = {*FOLDER.glob("*-batch-*.oplt")}
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "paper": {"arity": 2, "max_leaves": 100, "gate": 0.0},
@@ -24,14 +26,35 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
+BATCH_SETTINGS: dict[str, dict[str, Any]] = {
+    "batch-squared-hinge": {},
+    "batch-logistic": {"loss": "logistic", "prune": 0.2},
+}
+
+
+def stream() -> list[tuple[dict[Any, float], list[Any]]]:
+    return list(make_stream(60, n_labels=30, words_per_label=3, seed=9))
+
+
 def learnt(settings: dict[str, Any]) -> OnlinePLT:
     model = OnlinePLT(**settings)
-    for x, labels in make_stream(60, n_labels=30, words_per_label=3, seed=9):
+    for x, labels in stream():
         model.learn_one(x, labels)
     return model
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.oplt")), ids=lambda path: path.stem)
+def trained_at_once(tree: LabelTree, settings: dict[str, Any]) -> OnlinePLT:
+    rows, labels = zip(*stream(), strict=True)
+    return OnlinePLT.fit_batch(rows, labels, tree=tree, **settings)
+
+
+@pytest.mark.parametrize("path", sorted(OF_BATCH), ids=lambda path: path.stem)
+def test_an_old_file_of_training_at_once_is_read_and_can_be_made_again(path: Path) -> None:
+    model = OnlinePLT.load(path)
+    assert model.fingerprint() == trained_at_once(model.tree, model.settings).fingerprint()
+
+
+@pytest.mark.parametrize("path", sorted(FILES - OF_BATCH), ids=lambda path: path.stem)
 def test_an_old_file_is_read_and_goes_on(path: Path) -> None:
     model = OnlinePLT.load(path)
     expected = learnt(model.settings)
@@ -42,9 +65,13 @@ def test_an_old_file_is_read_and_goes_on(path: Path) -> None:
 
 
 def test_there_is_a_file_of_this_version() -> None:
-    assert {path.stem for path in FOLDER.glob(f"{VERSION}-*.oplt")} == {f"{VERSION}-{name}" for name in SETTINGS}
+    names = {path.stem for path in FOLDER.glob(f"{VERSION}-*.oplt")}
+    assert names == {f"{VERSION}-{name}" for name in SETTINGS | BATCH_SETTINGS}
 
 
 if __name__ == "__main__":
-    for name, chosen in SETTINGS.items():
-        learnt(chosen).save(FOLDER / f"{VERSION}-{name}.oplt")
+    made = {name: learnt(chosen) for name, chosen in SETTINGS.items()}
+    made |= {name: trained_at_once(made["default"].tree, chosen) for name, chosen in BATCH_SETTINGS.items()}
+    for name, model in made.items():
+        if not (FOLDER / f"{VERSION}-{name}.oplt").exists():
+            model.save(FOLDER / f"{VERSION}-{name}.oplt")
