@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,23 @@ class Predictions:
     scores: FloatArray
     indptr: PointerArray
     n_examples: int
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Iterable[tuple[Label, float]]], *, n_examples: int = 0) -> Predictions:
+        """Make them of lists of (label, probability), best first: answers of `predict_one`, or of another system.
+
+        Examples
+        --------
+        >>> Predictions.from_rows([[("cat", 0.9), ("dog", 0.2)], []])
+        <Predictions for 2 examples: 2 labels>
+        """
+        lists = [list(row) for row in rows]
+        pairs = [pair for row in lists for pair in row]
+        labels = np.empty(len(pairs), dtype=object)
+        labels[:] = [label for label, _ in pairs]
+        scores = np.array([score for _, score in pairs], dtype=np.float32)
+        indptr = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+        return cls(labels, scores, indptr, n_examples)
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

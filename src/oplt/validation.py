@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import operator
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,10 +15,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from oplt import _core
-from oplt._typing import FloatArray, LabelRows, PointerArray, Row, Rows
+from oplt._typing import FloatArray, Label, LabelRows, PointerArray, Row, Rows
 from oplt.errors import InvalidInputError
 
-__all__ = ["NamedLabels", "NamedRows", "as_labels", "as_row", "as_rows", "as_weights", "check_names"]
+__all__ = ["NamedLabels", "NamedRows", "as_labels", "as_row", "as_rows", "as_weights", "check_names", "plain_names"]
 
 _LARGEST_VALUE = _core.LARGEST_VALUE
 _LARGEST_WEIGHT = _core.LARGEST_WEIGHT
@@ -71,7 +72,7 @@ def as_rows(X: Rows) -> NamedRows:  # noqa: N803 (a matrix)
     return _mapping_rows(X)
 
 
-def as_labels(Y: LabelRows, n_rows: int) -> NamedLabels:  # noqa: N803 (a matrix)
+def as_labels(Y: LabelRows, n_rows: int, others_have: str = "X has") -> NamedLabels:  # noqa: N803 (a matrix)
     """Labels of many examples: a list of labels for each, a single label for each, or an indicator matrix."""
     if sp.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim > 1):
         labels = _indicator_labels(_as_csr(Y, "Y"))
@@ -81,7 +82,7 @@ def as_labels(Y: LabelRows, n_rows: int) -> NamedLabels:  # noqa: N803 (a matrix
     else:
         labels = _listed_labels(cast("Iterable[Any]", Y))
     if len(labels) != n_rows:
-        msg = f"X has {n_rows} rows but Y has {len(labels)}: each example needs its own labels ([] for none)"
+        msg = f"{others_have} {n_rows} rows but Y has {len(labels)}: each example needs its own labels ([] for none)"
         raise InvalidInputError(msg)
     return labels
 
@@ -265,7 +266,7 @@ def _listed_labels(rows: Iterable[Any]) -> NamedLabels:
     names: list[Any] = []
     pointers = [0]
     for row in rows:
-        names.extend(_one_rows_labels(row))
+        names.extend(row if type(row) is list else _one_rows_labels(row))  # the usual form, quickly
         pointers.append(len(names))
     indptr = np.array(pointers, dtype=np.int64)
     check_names(names, indptr, "label")
@@ -293,6 +294,13 @@ def check_names(names: list[Any], indptr: PointerArray, what: str) -> None:
         hint = "; use [] for an example without labels" if what == "label" else ""
         msg = f"{what} {position - indptr[row]} of row {row} is {found}: names are non-empty strings or integers{hint}"
         raise InvalidInputError(msg)
+
+
+def plain_names(names: list[Any]) -> list[Label]:
+    """Strings and Python's integers: of equal value, equal and of equal hash, whatever the names came as."""
+    if set(map(type, names)) <= {str, int}:
+        return names
+    return [name if isinstance(name, str) else operator.index(name) for name in names]
 
 
 def _briefly(value: Any) -> str:

@@ -1,0 +1,125 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Predictions laid beside the truth: what all measures are computed from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oplt._typing import Label, LabelRows, PointerArray
+from oplt.errors import InvalidInputError, InvalidParameterError
+from oplt.params import count
+from oplt.predictions import Predictions
+from oplt.validation import as_labels, check_names, plain_names
+
+__all__ = ["Matches", "as_cutoffs", "match"]
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Which predicted labels are true. Labels are numbered within one call: `names[i]` is the name of label i."""
+
+    names: list[Label]
+    n_predicted: PointerArray  # of each row
+    n_true: PointerArray
+
+    row: PointerArray  # of each predicted label, in order of rows and ranks
+    rank: PointerArray  # from 0
+    label: PointerArray
+    score: npt.NDArray[np.float64]
+    hit: npt.NDArray[np.bool_]
+
+    true_row: PointerArray  # of each true label, each once, in order of rows
+    true_label: PointerArray
+
+    def __len__(self) -> int:
+        return len(self.n_true)
+
+    def hits_at(self, k: int) -> npt.NDArray[np.bool_]:
+        """For each row, whether the label at each of the first k ranks is true; False if none is predicted there."""
+        found = np.zeros((len(self), k), dtype=bool)
+        near = self.rank < k
+        found[self.row[near], self.rank[near]] = self.hit[near]
+        return found
+
+
+def match(predictions: Predictions, Y: LabelRows, k: int | None = None) -> Matches:  # noqa: N803 (a matrix)
+    """Lay predictions, or the first k of each row, beside the truth. Everything is checked here."""
+    if not isinstance(predictions, Predictions):
+        msg = (
+            f"predictions must be what predict_many returns, got {type(predictions).__name__};"
+            " Predictions.from_rows makes them of lists of (label, probability)"
+        )
+        raise InvalidInputError(msg)
+    truth = as_labels(Y, len(predictions), "the predictions have")
+    predicted_names = predictions.labels.tolist()
+    check_names(predicted_names, predictions.indptr, "label")
+
+    ids: defaultdict[Label, int] = defaultdict()
+    ids.default_factory = ids.__len__
+    predicted = _numbered(predicted_names, ids)
+    true = _numbered(truth.names if isinstance(truth.names, list) else truth.names.tolist(), ids)
+
+    row, n_predicted = _rows(predictions.indptr)
+    true_row, _ = _rows(truth.indptr)
+    rank = np.arange(len(row)) - predictions.indptr[row]
+    keys = row * len(ids) + predicted
+    true_keys = _distinct(true_row * len(ids) + true)  # an example's labels are a set
+    _check_distinct(keys, row, predicted_names)
+    hit = _is_in(keys, true_keys)
+    true_row, true = np.divmod(true_keys, max(len(ids), 1))
+    n_true = np.bincount(true_row, minlength=len(predictions))
+    score = predictions.scores.astype(np.float64)
+    if k is not None:
+        kept = rank < k
+        row, rank, predicted, score, hit = row[kept], rank[kept], predicted[kept], score[kept], hit[kept]
+        n_predicted = np.minimum(n_predicted, k)
+    return Matches(list(ids), n_predicted, n_true, row, rank, predicted, score, hit, true_row, true)
+
+
+def as_cutoffs(k: int | Iterable[int]) -> tuple[int, ...]:
+    """Check the k of "at k": one or several, ascending."""
+    given = k if isinstance(k, Iterable) else [k]
+    cutoffs = tuple(sorted({count("k", one) for one in given}))
+    if not cutoffs:
+        msg = "k must be an integer or some of them, got none"
+        raise InvalidParameterError(msg)
+    return cutoffs
+
+
+def _numbered(names: list[Any], ids: defaultdict[Label, int]) -> PointerArray:
+    return np.fromiter(map(ids.__getitem__, plain_names(names)), dtype=np.int64, count=len(names))
+
+
+def _rows(indptr: PointerArray) -> tuple[PointerArray, PointerArray]:
+    sizes = np.diff(indptr)
+    return np.repeat(np.arange(len(sizes)), sizes), sizes
+
+
+def _distinct(keys: PointerArray) -> PointerArray:
+    """Sorted, each once. NumPy's own `unique` takes several times as long from version 2.3 on."""
+    ascending = np.sort(keys)
+    return ascending[np.diff(ascending, prepend=-1) > 0]
+
+
+def _is_in(keys: PointerArray, ascending: PointerArray) -> npt.NDArray[np.bool_]:
+    if not len(ascending):
+        return np.zeros(len(keys), dtype=bool)
+    places = np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)
+    found: npt.NDArray[np.bool_] = ascending[places] == keys
+    return found
+
+
+def _check_distinct(keys: PointerArray, row: PointerArray, names: list[Any]) -> None:
+    order = np.argsort(keys, kind="stable")
+    again = np.flatnonzero(np.diff(keys[order]) == 0)
+    if len(again):
+        place = int(order[again + 1].min())
+        msg = f"label {names[place]!r} is predicted more than once for row {row[place]}: name each label once"
+        raise InvalidInputError(msg)

@@ -1,0 +1,95 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Propensities of labels: how likely a label that is relevant is to be observed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oplt._typing import Label
+from oplt.errors import InvalidInputError, InvalidParameterError
+from oplt.params import count
+from oplt.validation import plain_names
+
+__all__ = ["PROPENSITY_PARAMETERS", "Propensities", "propensities"]
+
+PROPENSITY_PARAMETERS: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {
+        "AmazonCat-13K": (0.55, 1.5),
+        "Wiki10-31K": (0.55, 1.5),
+        "WikiLSHTC-325K": (0.5, 0.4),
+        "Amazon-670K": (0.6, 2.6),
+    }
+)
+"""A and B of the data sets of the paper (its appendix, after Jain et al. 2016); 0.55 and 1.5 for any other set."""
+
+
+class Propensities(dict[Label, float]):
+    """Propensities by label. A label that is not among them has that of a label never observed, `unseen`."""
+
+    def __init__(self, values: Mapping[Label, float], unseen: float) -> None:
+        super().__init__(values)
+        self.unseen = unseen
+
+    def __missing__(self, label: Label) -> float:
+        return self.unseen
+
+
+def propensities(
+    label_counts: Mapping[Label, int] | npt.ArrayLike, n_examples: int, a: float = 0.55, b: float = 1.5
+) -> Propensities:
+    """Estimate the propensities of labels by the model of Jain et al. (KDD 2016).
+
+    A label that N_j of N training examples have is observed, where it is relevant, with probability
+    p_j = 1 / (1 + C·(N_j + B)^(-A)), where C = (ln N - 1)·(B + 1)^A. Rare labels are missed more often.
+
+    Parameters
+    ----------
+    label_counts
+        How many training examples have each label: by name, or an array, whose places are the names.
+    n_examples
+        Number of training examples, at least 3 (so that C is positive).
+    a, b
+        A and B of the model, which depend on the data set: see `PROPENSITY_PARAMETERS`.
+
+    Returns
+    -------
+    The propensities by label. Any other label (one that is new in the test set) has the propensity for N_j = 0.
+
+    Examples
+    --------
+    >>> from oplt.metrics import propensities
+    >>> found = propensities({"common": 900, "rare": 1}, n_examples=1000)
+    >>> [round(found[label], 3) for label in ("common", "rare", "new")]
+    [0.812, 0.145, 0.113]
+    """
+    names, counts = _as_counts(label_counts)
+    n = count("n_examples", n_examples, least=3, most=2**63)
+    for name, value in {"a": a, "b": b}.items():
+        if not 0 < value < math.inf:
+            msg = f"{name} must be a number above 0, got {value!r}"
+            raise InvalidParameterError(msg)
+    c = (math.log(n) - 1) * math.pow(b + 1, a)
+
+    def of(n_occurrences: float) -> float:
+        return 1 / (1 + c * math.pow(n_occurrences + b, -a))
+
+    return Propensities(dict(zip(names, map(of, counts.tolist()), strict=True)), unseen=of(0))
+
+
+def _as_counts(label_counts: Any) -> tuple[list[Label], npt.NDArray[np.float64]]:
+    if isinstance(label_counts, Mapping):
+        names, counts = plain_names(list(label_counts)), np.array(list(label_counts.values()))
+    else:
+        counts = np.asarray(label_counts)
+        names = list(range(counts.shape[0] if counts.ndim else 0))
+    if counts.ndim != 1 or (counts.size and counts.dtype.kind not in "iuf") or not np.all(counts >= 0):
+        msg = "label_counts must be a mapping from labels to counts, or a 1-D array of them; counts are numbers from 0"
+        raise InvalidInputError(msg)
+    return names, counts.astype(np.float64)

@@ -1,0 +1,194 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oplt import InvalidInputError, InvalidParameterError, OnlinePLT, Predictions, metrics
+from oplt.metrics import PROPENSITY_PARAMETERS, Scores, propensities
+
+FOUND = Predictions.from_rows([[(0, 0.9), (2, 0.5)], [], [(1, 0.8), (0, 0.3), (2, 0.1)]])
+DENSE = np.array([[1, 0, 1], [0, 1, 0], [1, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    "Y",
+    [
+        [[0, 2], [1], [0]],
+        [(0, 2), {1}, 0],
+        [[np.int64(2), 0, 0], [np.array(1)], iter([0])],
+        DENSE,
+        DENSE.astype(bool),
+        sp.csr_array(DENSE.astype(np.float32)),
+        sp.csc_matrix(DENSE),
+    ],
+    ids=["lists", "collections", "numbers of NumPy", "indicator", "booleans", "CSR", "CSC"],
+)
+def test_true_labels_come_in_every_form_that_learn_many_takes(Y: Any) -> None:
+    scores = Scores((1, 2))
+    scores.add(FOUND, Y)
+    assert (scores.precision(1), scores.precision(2)) == (1 / 3, 3 / 6)
+    assert (scores.recall(1), scores.recall(2)) == (0.5 / 3, 2 / 3)
+    assert scores.coverage(2) == 2 / 3
+    assert scores.micro_f1 == 2 * 3 / (5 + 4)
+
+
+def test_strings_and_integers_are_different_labels() -> None:
+    assert metrics.precision_at_k(Predictions.from_rows([[("1", 0.5)]]), [[1]], k=1) == 0
+    assert metrics.precision_at_k(Predictions.from_rows([[("1", 0.5)]]), [["1"]], k=1) == 1
+
+
+def test_precision_divides_by_k_even_if_less_is_predicted() -> None:
+    assert metrics.precision_at_k(Predictions.from_rows([[("a", 0.5)]]), ["a"], k=5) == 1 / 5
+
+
+def test_an_example_without_labels_counts_for_precision_only() -> None:
+    found = Predictions.from_rows([[("a", 0.5)], [("a", 0.5)]])
+    Y: list[Any] = ["a", []]
+    assert metrics.precision_at_k(found, Y, k=1) == 0.5
+    assert metrics.recall_at_k(found, Y, k=1) == 1
+    assert metrics.ndcg_at_k(found, Y, k=1) == 1
+    assert metrics.sample_f1(found, Y) == 0.5
+
+
+def test_predictions_of_a_model_are_measured() -> None:
+    model = OnlinePLT()
+    X = [{"purrs": 1.0}, {"barks": 1.0}] * 10
+    Y = ["cat", "dog"] * 10
+    model.learn_many(X, Y)
+    assert metrics.accuracy(model.predict_many(X, k=2), Y) == 1
+    assert metrics.entropy_reduction(model.predict_many(X, k=2), Y) == 1
+
+
+def test_classes_come_as_an_array() -> None:
+    found = Predictions.from_rows([[(3, 0.9)], [(1, 0.8)], [(2, 0.7)]])
+    assert metrics.accuracy(found, np.array([3, 1, 1])) == 2 / 3
+
+
+def test_scores_travel_between_processes() -> None:
+    scores = Scores(propensities=propensities([5, 3, 1], n_examples=9))
+    scores.add(FOUND, DENSE)
+    again = pickle.loads(pickle.dumps(scores))
+    assert again.result() == scores.result()
+    again.merge(scores)
+    assert again.n_examples == 2 * scores.n_examples
+    assert again.result() == scores.result()  # of the same examples twice, all measures are those of once
+
+
+def test_nothing_measured_is_nan() -> None:
+    result = Scores(propensities=propensities([1, 2], n_examples=3)).result()
+    assert len(result) == 8 * 3 + 5
+    assert all(math.isnan(value) for value in result.values())
+    assert math.isnan(metrics.precision_at_k(Predictions.from_rows([]), []))
+
+
+def test_propensities_follow_the_formula() -> None:
+    """Of the paper's appendix, with 1 / p = q = 1 + C·(N_j + B)^(-A)."""
+    a, b = PROPENSITY_PARAMETERS["Amazon-670K"]
+    assert (a, b) == (0.6, 2.6)
+    found = propensities({"x": 4, 7: 0}, 100, a, b)
+    c = (math.log(100) - 1) * (b + 1) ** a
+    assert found["x"] == pytest.approx(1 / (1 + c * (4 + b) ** -a), rel=1e-14)
+    assert found[7] == found["new"] == found.unseen == pytest.approx(1 / (1 + c * b**-a), rel=1e-14)
+    assert set(found) == {"x", 7}
+
+
+def test_propensities_of_columns() -> None:
+    counts = sp.csr_array(DENSE).sum(axis=0)
+    assert propensities(counts, 3) == propensities({0: 2, 1: 1, 2: 1}, 3)
+
+
+def test_psp_by_hand() -> None:
+    """The rare label (1 / p = 10) is missed, the common one (2) is found: 2 of the best 10 at 1, 2 of 12 at 2."""
+    found = Predictions.from_rows([[("common", 0.9), ("wrong", 0.5)]])
+    p = {"common": 0.5, "rare": 0.1, "wrong": 0.3}
+    assert metrics.psp_at_k(found, [["rare", "common"]], p, k=1) == 2 / 10
+    assert metrics.psp_at_k(found, [["rare", "common"]], p, k=2) == 2 / 12
+    at_2 = metrics.psndcg_at_k(found, [["rare", "common"]], p, k=2)
+    assert at_2 == pytest.approx(2 / (10 + 2 / math.log2(3)))
+
+
+def test_a_new_label_has_the_propensity_of_one_never_observed() -> None:
+    found = Predictions.from_rows([[("old", 0.9)]])
+    p = propensities({"old": 50}, n_examples=100)
+    expected = (1 / p["old"]) / (1 / p.unseen)
+    assert metrics.psp_at_k(found, [["old", "new"]], p, k=1) == pytest.approx(expected)
+
+
+def test_a_label_that_a_plain_mapping_lacks_is_an_error_and_changes_nothing() -> None:
+    scores = Scores(1, propensities={"a": 0.5})
+    scores.add(Predictions.from_rows([[("a", 0.9)]]), ["a"])
+    before = scores.result()
+    with pytest.raises(InvalidInputError, match="label 'b' has no propensity"):
+        scores.add(Predictions.from_rows([[("a", 0.9)]]), ["b"])
+    assert scores.result() == before
+    with pytest.raises(InvalidInputError, match="propensity of label 'b' is 0.0"):
+        metrics.psp_at_k(Predictions.from_rows([[("b", 0.9)]]), ["b"], {"b": 0.0})
+
+
+def test_scores_that_are_no_probabilities_can_be_ranked_but_not_calibrated() -> None:
+    scores = Scores(1)
+    scores.add(Predictions.from_rows([[("a", 7.5)]]), ["a"])
+    assert scores.result()["P@1"] == 1
+    assert "ECE@1" not in scores.result()
+    with pytest.raises(InvalidInputError, match="a score is 7.5"):
+        scores.log_loss(1)
+    merged = Scores(1)
+    merged.merge(scores)
+    with pytest.raises(InvalidInputError, match="probabilities, from 0 to 1"):
+        merged.ece(1)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "Y", "message"),
+    [
+        ([[("a", 0.5)]], ["a"], "must be what predict_many returns, got list; Predictions.from_rows"),
+        (Predictions.from_rows([[("a", 0.5)]]), ["a", "b"], "the predictions have 1 rows but Y has 2"),
+        (Predictions.from_rows([[], [("a", 0.5), ("b", 0.4), ("a", 0.3)]]), ["a", "b"], "'a' is .* once for row 1"),
+        (Predictions.from_rows([[("", 0.5)]]), ["a"], "label 0 of row 0 is an empty string"),
+        (Predictions.from_rows([[("a", 0.5)]]), [[1.5]], "label 0 of row 0 is 1.5"),
+    ],
+)
+def test_bad_input_is_named_and_changes_nothing(predictions: Any, Y: Any, message: str) -> None:
+    scores = Scores(1)
+    with pytest.raises(InvalidInputError, match=message):
+        scores.add(predictions, Y)
+    assert scores.n_examples == 0
+    with pytest.raises(InvalidInputError, match=message):
+        metrics.macro_f1(predictions, Y)
+
+
+def test_bad_settings_are_refused() -> None:
+    with pytest.raises(InvalidParameterError, match="k must be at least 1, got 0"):
+        metrics.precision_at_k(FOUND, DENSE, k=0)
+    with pytest.raises(InvalidParameterError, match="k must be an integer or some of them"):
+        Scores(())
+    with pytest.raises(InvalidParameterError, match="bins must be at least 1"):
+        Scores(bins=0)
+    with pytest.raises(InvalidParameterError, match=r"k=2 is not measured: .* k=\(1, 3, 5\)"):
+        Scores().precision(2)
+    with pytest.raises(InvalidParameterError, match="without propensities"):
+        Scores().psp(1)
+    with pytest.raises(
+        InvalidInputError, match=r"k=\(1,\) and bins=15 cannot take in those with k=\(1, 2\) and bins=15"
+    ):
+        Scores(1).merge(Scores((1, 2)))
+    with pytest.raises(InvalidInputError, match="bins=9"):
+        Scores(1, bins=9).merge(Scores(1))
+    for other in (None, {"a": 0.4}):
+        with pytest.raises(InvalidInputError, match="made with other propensities"):
+            Scores(propensities={"a": 0.5}).merge(Scores(propensities=other))
+    with pytest.raises(InvalidParameterError, match="n_examples must be at least 3"):
+        propensities([1], n_examples=2)
+    with pytest.raises(InvalidParameterError, match="b must be a number above 0, got 0"):
+        propensities([1], n_examples=3, b=0)
+    with pytest.raises(InvalidInputError, match="counts are numbers from 0"):
+        propensities([-1], n_examples=3)
+    with pytest.raises(InvalidInputError, match="counts are numbers from 0"):
+        propensities("many", n_examples=3)
