@@ -4,7 +4,7 @@
 
 from importlib.metadata import version
 
-from oplt import datasets, metrics, trees
+from oplt import datasets, evaluate, metrics, trees
 from oplt.ensemble import Ensemble
 from oplt.errors import (
     BrokenModelError,
@@ -31,6 +31,7 @@ __all__ = [
     "Predictions",
     "__version__",
     "datasets",
+    "evaluate",
     "metrics",
     "trees",
 ]

@@ -23,6 +23,6 @@ def test_examples_of(name: str) -> None:
 def test_the_public_classes_have_examples() -> None:
     finder = doctest.DocTestFinder()
     modules = [oplt.datasets, oplt.trees]
-    functions = [getattr(module, name) for module in modules for name in module.__all__]
+    functions = [getattr(module, name) for module in modules for name in module.__all__] + [oplt.evaluate.progressive]
     for public in (oplt.OnlinePLT, oplt.Ensemble, oplt.LabelTree, oplt.metrics.Scores, *functions):
         assert any(found.examples for found in finder.find(public)), public
