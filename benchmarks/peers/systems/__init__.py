@@ -15,6 +15,8 @@ SYSTEMS: dict[str, tuple[str, dict[str, Any]]] = {
     "oplt": ("ours", {"preset": "default"}),
     "oplt-2-threads": ("ours", {"preset": "default", "threads": 2}),
     "oplt-paper": ("ours", {"preset": "paper"}),
+    "oplt-iplt": ("ours", {"preset": "iplt"}),
+    "oplt-warm-start": ("ours", {"preset": "warm_start"}),
     REFERENCE: ("nxc", {"variant": "oplt-best-greedy"}),
     "nxc-oplt-random": ("nxc", {"variant": "oplt-random"}),
     "nxc-iplt": ("nxc", {"variant": "iplt"}),
