@@ -76,6 +76,11 @@ bench: $(BENCH)/package  ## Compare with other systems: DATA="nvd-cpe bibtex" OU
 bench-scaling: $(BENCH)/package  ## Cost and memory as labels, examples and features grow: OUT=folder.
 	$(BENCH)/bin/python benchmarks/scaling/run.py --out $(or $(OUT),build/results/scaling)
 
+.PHONY: paper
+paper: $(BENCH)/package  ## Tables and figures of the paper: TABLES="2 4" DATA="bibtex" SEEDS=5 OUT=folder, data from OPLT_DATA.
+	$(BENCH)/bin/python benchmarks/paper/run.py $(if $(TABLES),--tables $(TABLES)) $(if $(FIGURE),--figure) \
+		$(if $(DATA),--data $(DATA)) $(if $(SEEDS),--seeds $(SEEDS)) --out $(or $(OUT),build/results/paper)
+
 .PHONY: sanitize
 sanitize:  ## Run the C++ tests under the address, undefined-behaviour and thread sanitizers.
 	for kind in address,undefined thread; do \

@@ -1,0 +1,98 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Plots of the runs: depth of the tree against alpha, precision against time, progressive entropy reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from experiments import ALPHAS, MAIN, MULTI_LABEL
+from runs import Figures, Runs
+
+# Of the palette of Okabe and Ito, which colour-blind people can tell apart; markers and line styles differ as well.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
+MARKERS = "osD^vP"
+STYLES = ["-", "--", ":", "-."]
+
+
+def draw(runs: Runs, curves: dict[str, dict[str, list[tuple[int, float]]]], out: Path) -> None:
+    """Write what there are figures for, as PNG and SVG."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        print("no plots: `pip install matplotlib`, or `make paper`, gets what they need")
+        return
+    mpl.use("Agg")
+    save(depth_against_alpha(runs), out / "depth-against-alpha")
+    save(precision_against_time(runs), out / "precision-against-time")
+    save(progressive(curves), out / "progressive")
+
+
+def panels(names: list[str]) -> tuple[Any, Iterable[tuple[str, Any]]]:
+    """One panel for each data set; no figure if there is none."""
+    from matplotlib import pyplot as plt
+
+    if not names:
+        return None, []
+    figure, axes = plt.subplots(1, len(names), figsize=(4 * len(names), 3.6), layout="constrained", squeeze=False)
+    for name, axis in zip(names, axes[0], strict=True):
+        axis.set_title(name)
+        axis.grid(alpha=0.3)
+    return figure, zip(names, axes[0], strict=True)
+
+
+def depth_against_alpha(runs: Runs) -> Any:
+    """Table 7 as a picture."""
+    figure, named = panels([name for name in MULTI_LABEL if any(runs.of(name, system) for system in ALPHAS)])
+    for name, axis in named:
+        known = [system for system in ALPHAS if runs.of(name, system)]
+        alphas = [system.alpha for system in known]
+        axis.plot(alphas, [average(runs.of(name, s), "depth") for s in known], "o-", color=COLOURS[0])
+        axis.set(xlabel="α", ylabel="depth of the tree", ylim=(0, None))
+        beside = axis.twinx()
+        beside.plot(alphas, [average(runs.of(name, s), "P@1") for s in known], "s--", color=COLOURS[1])
+        beside.set_ylabel("P@1 (dashed)")
+    return figure
+
+
+def precision_against_time(runs: Runs) -> Any:
+    """Table 2 as a picture."""
+    figure, named = panels([name for name in MULTI_LABEL if any(runs.of(name, system) for system in MAIN)])
+    for name, axis in named:
+        for i, system in enumerate(system for system in MAIN if runs.of(name, system)):
+            found = runs.of(name, system)
+            spot = average(found, "train s"), average(found, "P@1")
+            axis.plot(*spot, MARKERS[i % len(MARKERS)], color=COLOURS[i % len(COLOURS)], label=str(system))
+        axis.set(xscale="log", xlabel="training time in s", ylabel="P@1")
+        axis.legend(frameon=False, fontsize="x-small")
+    return figure
+
+
+def progressive(curves: dict[str, dict[str, list[tuple[int, float]]]]) -> Any:
+    """Figure 2: entropy reduction as the stream goes on."""
+    figure, named = panels(list(curves))
+    for name, axis in named:
+        for i, (system, points) in enumerate(curves[name].items()):
+            axis.plot(*zip(*points, strict=True), STYLES[i % len(STYLES)], color=COLOURS[i], label=system)
+        axis.set(xlabel="examples", ylabel="entropy reduction in bits")
+        axis.legend(frameon=False, fontsize="small")
+    return figure
+
+
+def average(found: list[Figures], measure: str) -> float:
+    """Mean over the seeds."""
+    return mean(run[measure] for run in found)
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write PNG and SVG."""
+    if figure is None:
+        return
+    from matplotlib import pyplot as plt
+
+    for kind in ("png", "svg"):
+        figure.savefig(path.with_suffix(f".{kind}"), dpi=150)
+    plt.close(figure)

@@ -1,0 +1,65 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Tables in Markdown: our figures, and those that the paper gives for its own data sets beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from statistics import mean, stdev
+
+from experiments import TABLES, System, Table, published
+from runs import Runs
+
+DIGITS = {"train s": 1, "test ms": 3, "depth": 1}
+
+
+def table(number: int, data: Iterable[str], runs: Runs) -> str:
+    """One table of the paper."""
+    wanted = TABLES[number]
+    parts = [f"## Table {number}. {wanted.title}"]
+    parts += [measured(name, wanted, runs) for name in data]
+    parts.append(in_paper(number, wanted))
+    return "\n\n".join(parts)
+
+
+def measured(name: str, wanted: Table, runs: Runs) -> str:
+    """Our figures on one data set: mean ± standard deviation over the seeds."""
+    rows, most = [], 0
+    for system in wanted.systems:
+        found = runs.of(name, system)
+        most = max(most, len(found))
+        if found:
+            rows.append([str(system), *(spread([run.get(m) for run in found], m) for m in wanted.measures)])
+    seeds = f"{most} seed{'s' if most != 1 else ''}"
+    return f"### {name} ({seeds})\n\n{markdown(['system', *wanted.measures], rows)}"
+
+
+def spread(values: list[float | None], measure: str) -> str:
+    """Mean ± standard deviation; a dash where a system does not tell."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return "–"
+    digits = DIGITS.get(measure, 2)
+    around = f" ± {stdev(known):.{digits}f}" if len(known) > 1 else ""
+    return f"{mean(known):.{digits}f}{around}"
+
+
+def in_paper(number: int, wanted: Table) -> str:
+    """Lay out the figures of the paper as ours are."""
+    cells: dict[tuple[str, str], dict[str, str]] = {}
+    for figure in published():
+        if figure["table"] == str(number):
+            row = (figure["data"], f"{figure['system']} {figure['setting']}".strip())
+            cells.setdefault(row, {})[figure["measure"]] = figure["value"]
+    rows = [[data, system, *(row.get(m, "–") for m in wanted.measures)] for (data, system), row in cells.items()]
+    return f"### In the paper\n\n{markdown(['data', 'system', *wanted.measures], rows)}"
+
+
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    """Lay out a table."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows])
+
+
+def label(system: System) -> str:
+    """Name a system in a plot."""
+    return {"R": "OPLT random", "B": "OPLT best-greedy"}.get(system.policy, system.name)

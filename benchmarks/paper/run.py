@@ -1,0 +1,97 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Reproduce the tables and figures of the paper on any data sets in the text format of the XMLC repository.
+
+Run: OPLT_DATA=<folder> python benchmarks/paper/run.py [--tables 2 4] [--figure] [--data bibtex] [--out <folder>]
+
+Each run is kept in <out>/runs.jsonl, so that a command that was stopped goes on where it was, and tables share runs.
+Also written: <out>/RESULTS.md and the plots. Times are those of one thread, without loading.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import cmt
+import data as data_sets
+import numpy as np
+import plots
+import report
+from experiments import STREAMS, TABLES, System
+from progressive import Curve, curves
+from runs import Figures, Runs
+from training import shuffled, train
+
+from oplt import OnlinePLT, metrics
+from oplt.datasets import load_xmlc
+
+AT_K = {"P": "precision", "PSP": "psp"}
+
+
+def main() -> None:
+    """Do the runs that are missing, then write the report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", nargs="+", type=int, choices=TABLES, help="default: all")
+    parser.add_argument("--figure", action="store_true", help="figure 2 as well; alone, unless --tables is given")
+    parser.add_argument("--data", nargs="+", help="data sets (default: those of each table)")
+    parser.add_argument("--seeds", type=int, default=5, help="orders of the examples (default: 5)")
+    parser.add_argument("--out", type=Path, default=Path("build/results/paper"), help="folder of the results")
+    arguments = parser.parse_args()
+    runs = Runs(arguments.out / "runs.jsonl")
+    numbers = arguments.tables or ([] if arguments.figure else list(TABLES))
+    chosen = {number: arguments.data or TABLES[number].data for number in numbers}
+    for name in dict.fromkeys(name for names in chosen.values() for name in names):
+        systems = [s for number, names in chosen.items() if name in names for s in TABLES[number].systems]
+        do_missing(name, systems, range(arguments.seeds), runs)
+    streams = (arguments.data or STREAMS) if arguments.figure or not arguments.tables else []
+    write(arguments.out, chosen, runs, curves(streams, arguments.out / "progressive.json"))
+
+
+def do_missing(name: str, systems: list[System], seeds: range, runs: Runs) -> None:
+    """Run what has not been run on a data set."""
+    missing = runs.missing(name, systems, seeds)
+    if not missing:
+        return
+    X, Y = load_xmlc(data_sets.folder() / name / "train.txt.xz")
+    test_X, test_Y = load_xmlc(data_sets.folder() / name / "test.txt.xz")
+    propensities = metrics.propensities(np.diff(Y.tocsc().indptr), Y.shape[0])
+    max_leaves = 10 if (np.diff(Y.indptr) == 1).all() else 100  # multi-class, multi-label
+    for i, (system, seed) in enumerate(missing):
+        print(f"{name}, {i + 1} of {len(missing)}: {system}, seed {seed}", file=sys.stderr)
+        examples = shuffled(X, Y, seed)
+        if system.name == "CMT":
+            figures = cmt.run(examples, (test_X, test_Y), system.passes)
+            runs.add(name, system, seed, figures)
+            continue
+        for passes, model, seconds in train(system, *examples, seed, max_leaves):
+            figures = {"train s": seconds, **tested(model, test_X, test_Y, propensities)}
+            runs.add(name, replace(system, passes=passes), seed, figures)
+
+
+def tested(model: OnlinePLT, X: Any, Y: Any, propensities: Any) -> Figures:
+    """All measures on the test set; per cent where they are shares."""
+    begin = time.perf_counter()
+    found = model.predict_many(X, k=5)
+    test_ms = 1000 * (time.perf_counter() - begin) / X.shape[0]
+    scores = metrics.Scores(k=(1, 3, 5), propensities=propensities)
+    scores.add(found, Y)
+    shares = {f"{kind}@{k}": 100 * getattr(scores, of)(k) for kind, of in AT_K.items() for k in (1, 3, 5)}
+    return {"test ms": test_ms, "depth": model.depth, "accuracy": 100 * scores.accuracy, **shares}
+
+
+def write(out: Path, chosen: dict[int, list[str]], runs: Runs, found: dict[str, dict[str, Curve]]) -> None:
+    """Write the report."""
+    out.mkdir(parents=True, exist_ok=True)
+    tables = [report.table(number, names, runs) for number, names in chosen.items()]
+    (out / "RESULTS.md").write_text("\n\n".join(tables) + "\n")
+    plots.draw(runs, found, out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""The systems of the paper as models of the library, trained as the paper trains them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from experiments import System
+
+from oplt import OnlinePLT, trees
+
+PAPER = {"arity": 2, "gate": 0.0, "learning_rate": 1.0, "adagrad_eps": 0.01}
+POLICIES = {"R": "random", "B": "best-greedy"}
+
+
+def shuffled(X: Any, Y: Any, seed: int) -> tuple[Any, Any]:
+    """Put the examples in an order of their own for each seed, as the paper does."""
+    order = np.random.default_rng(seed).permutation(X.shape[0])
+    return X[order], Y[order]
+
+
+def train(system: System, X: Any, Y: Any, seed: int, max_leaves: int) -> Iterator[tuple[int, OnlinePLT, float]]:
+    """Yield (passes, model, seconds so far) after each pass. The examples are in random order already."""
+    n_sample = round(system.warm * X.shape[0]) or X.shape[0]
+    begin = time.perf_counter()
+    if system.name == "Parabel":
+        tree = trees.kmeans(X, Y, arity=2, max_leaves=max_leaves, seed=seed)
+        yield 1, OnlinePLT.fit_batch(X, Y, tree=tree, seed=seed), time.perf_counter() - begin
+        return
+    model = untrained(system, X[:n_sample], Y[:n_sample], seed, max_leaves)
+    if system.name == "IPLT":  # with a sample: on the sample alone
+        X, Y = X[:n_sample], Y[:n_sample]
+    seconds = time.perf_counter() - begin
+    for passes in range(1, system.passes + 1):
+        begin = time.perf_counter()
+        model.learn_many(X, Y)
+        seconds += time.perf_counter() - begin
+        yield passes, model, seconds
+
+
+def untrained(system: System, X: Any, Y: Any, seed: int, max_leaves: int) -> OnlinePLT:
+    """Make the model: from nothing, or from the tree of these examples."""
+    settings = {**PAPER, "alpha": system.alpha, "max_leaves": max_leaves, "seed": seed}
+    if system.name == "OPLT":
+        return OnlinePLT(policy=POLICIES[system.policy], **settings)
+    tree = trees.kmeans(X, Y, arity=2, max_leaves=max_leaves, seed=seed)
+    return OnlinePLT.from_tree(tree, policy="best-greedy" if system.name == "OPLT-W" else "fixed", **settings)
