@@ -14,6 +14,7 @@ import argparse
 import sys
 import time
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ import data as data_sets
 import numpy as np
 import plots
 import report
-from experiments import STREAMS, TABLES, System
+from experiments import FEW_SHOT, STREAMS, TABLES, System
 from progressive import Curve, curves
 from runs import Figures, Runs
 from training import shuffled, train
@@ -31,6 +32,7 @@ from training import shuffled, train
 from oplt import OnlinePLT, metrics
 from oplt.datasets import load_xmlc
 
+FIGURE = -2  # figure 2, among the numbers of the tables
 AT_K = {"P": "precision", "PSP": "psp"}
 
 
@@ -45,12 +47,31 @@ def main() -> None:
     arguments = parser.parse_args()
     runs = Runs(arguments.out / "runs.jsonl")
     numbers = arguments.tables or ([] if arguments.figure else list(TABLES))
-    chosen = {number: arguments.data or TABLES[number].data for number in numbers}
+    chosen = {number: fitting(number, arguments.data) for number in numbers}
     for name in dict.fromkeys(name for names in chosen.values() for name in names):
         systems = [s for number, names in chosen.items() if name in names for s in TABLES[number].systems]
         do_missing(name, systems, range(arguments.seeds), runs)
-    streams = (arguments.data or STREAMS) if arguments.figure or not arguments.tables else []
+    streams = fitting(FIGURE, arguments.data) if arguments.figure or not arguments.tables else []
     write(arguments.out, chosen, runs, curves(streams, arguments.out / "progressive.json"))
+
+
+def fitting(number: int, names: list[str] | None) -> list[str]:
+    """Take the data sets of a table or figure: its own, or the given ones if they are of the same kind."""
+    if names is None:
+        return STREAMS if number == FIGURE else TABLES[number].data
+    few_shot = number == FIGURE or TABLES[number].data == FEW_SHOT
+    return [name for name in names if is_multi_class(examples(name, "train")[1]) == few_shot]
+
+
+@cache
+def examples(name: str, part: str) -> tuple[Any, Any]:
+    """Load a part of a data set."""
+    return load_xmlc(data_sets.folder() / name / f"{part}.txt.xz")
+
+
+def is_multi_class(Y: Any) -> bool:
+    """Tell whether each example has exactly one label."""
+    return bool((np.diff(Y.indptr) == 1).all())
 
 
 def do_missing(name: str, systems: list[System], seeds: range, runs: Runs) -> None:
@@ -58,18 +79,18 @@ def do_missing(name: str, systems: list[System], seeds: range, runs: Runs) -> No
     missing = runs.missing(name, systems, seeds)
     if not missing:
         return
-    X, Y = load_xmlc(data_sets.folder() / name / "train.txt.xz")
-    test_X, test_Y = load_xmlc(data_sets.folder() / name / "test.txt.xz")
+    X, Y = examples(name, "train")
+    test_X, test_Y = examples(name, "test")
     propensities = metrics.propensities(np.diff(Y.tocsc().indptr), Y.shape[0])
-    max_leaves = 10 if (np.diff(Y.indptr) == 1).all() else 100  # multi-class, multi-label
+    max_leaves = 10 if is_multi_class(Y) else 100
     for i, (system, seed) in enumerate(missing):
         print(f"{name}, {i + 1} of {len(missing)}: {system}, seed {seed}", file=sys.stderr)
-        examples = shuffled(X, Y, seed)
+        stream = shuffled(X, Y, seed)
         if system.name == "CMT":
-            figures = cmt.run(examples, (test_X, test_Y), system.passes)
+            figures = cmt.run(stream, (test_X, test_Y), system.passes)
             runs.add(name, system, seed, figures)
             continue
-        for passes, model, seconds in train(system, *examples, seed, max_leaves):
+        for passes, model, seconds in train(system, *stream, seed, max_leaves):
             figures = {"train s": seconds, **tested(model, test_X, test_Y, propensities)}
             runs.add(name, replace(system, passes=passes), seed, figures)
 
