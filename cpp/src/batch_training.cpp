@@ -219,7 +219,7 @@ class NodeTrainer {
 
 /// A block whose only classifier is sure, whatever the example.
 SiblingBlock certain_block(Loss loss) {
-  // The least scores that both links turn into 1 without rounding to less; a logistic one of 87 is where exp_real ends.
+  // Scores that become exactly 1: where the squared hinge ends, and far beyond where a sigmoid is rounded to 1.
   const ChildWeight weight{0, loss == Loss::kSquaredHinge ? Real{1} : Real{87}};
   SiblingBlock block(false, 1);
   block.set_weights(kBiasFeature, {&weight, 1});

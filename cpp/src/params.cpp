@@ -62,7 +62,7 @@ Policy policy_from_name(std::string_view name) { return value_of(kPolicyNames, "
 Loss loss_from_name(std::string_view name) { return value_of(kLossNames, "loss", name); }
 
 TrainParams BatchParams::of_model() const {
-  return {.policy = Policy::kComplete,
+  return {.policy = Policy::kFixed,
           .alpha = 0,
           .arity = 2,
           .max_leaves = 2,

@@ -178,9 +178,9 @@ class OnlinePLT:
         X: Rows,  # noqa: N803 (a matrix)
         Y: LabelRows,  # noqa: N803 (a matrix)
         *,
-        tree: LabelTree,
+        tree: LabelTree | None = None,
         loss: str = BatchSettings.loss,
-        cost: float = BatchSettings.cost,
+        cost: float | None = None,
         tolerance: float = BatchSettings.tolerance,
         max_iterations: int = BatchSettings.max_iterations,
         prune: float = BatchSettings.prune,
@@ -201,12 +201,13 @@ class OnlinePLT:
             Features and labels, as for `learn_many`. If every example has labels, the model takes for granted that
             some label applies.
         tree
-            A tree that has all labels of `Y` as leaves.
+            A tree that has all labels of `Y` as leaves; if not given, that of `oplt.trees.kmeans`, as in Parabel.
         loss
             ``"squared-hinge"`` (a support vector machine in each node; a score s means the probability
             exp(-max(0, 1 - s)²), as in Parabel) or ``"logistic"`` (better calibrated).
         cost
-            How much the examples count against the size of the weights: larger fits closer. LIBLINEAR's C.
+            How much the examples count against the size of the weights: larger fits closer. LIBLINEAR's C. If not
+            given, 1 for the squared hinge loss and 10 for the logistic one, whose gradients are smaller.
         tolerance, max_iterations
             A classifier is good enough at this tolerance, and is taken as it is after so many passes.
         prune
@@ -214,22 +215,20 @@ class OnlinePLT:
         normalize
             Scale each example's features to Euclidean norm 1.
         seed
-            Of the order in which examples are gone through.
+            Of the order in which examples are gone through, and of the tree if none is given.
         threads
             Used now, and by `predict_many`. Neither the model nor the answers depend on it.
 
         Examples
         --------
         >>> X = [{"purrs": 1}, {"purrs": 1, "tail": 1}, {"barks": 1, "tail": 1}, {"hard": 1}]
-        >>> Y = ["cat", "cat", "dog", "stone"]
-        >>> tree = LabelTree.from_nested([["cat", "dog"], "stone"])
-        >>> model = OnlinePLT.fit_batch(X, Y, tree=tree)
+        >>> model = OnlinePLT.fit_batch(X, ["cat", "cat", "dog", "stone"])
         >>> [label for label, probability in model.predict_one({"barks": 1}, k=1)]
         ['dog']
         """
         settings = BatchSettings(
             loss=loss,
-            cost=cost,
+            cost=(10.0 if loss == "logistic" else BatchSettings.cost) if cost is None else cost,
             tolerance=tolerance,
             max_iterations=max_iterations,
             prune=prune,
@@ -238,6 +237,8 @@ class OnlinePLT:
         )
         x = as_rows(X)
         y = as_labels(Y, len(x))
+        if tree is None:
+            tree = trees.cluster(x, y, Settings(arity=2, max_leaves=100, seed=settings.seed), threads)
         model = cls._on_tree(tree, settings, threads)
         args = (x.indptr, x.names, x.values, y.indptr, y.names)
         model._core.fit(*args, settings.to_solver(), model._threads)

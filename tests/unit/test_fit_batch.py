@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from oplt import FrozenModelError, InvalidInputError, InvalidParameterError, LabelTree, OnlinePLT
+from oplt.trees import kmeans
 
 LOSSES = ["squared-hinge", "logistic"]
 N_ROWS, N_FEATURES, N_LABELS = 240, 30, 9
@@ -100,7 +101,7 @@ def test_the_whole_equals_an_obvious_version(loss: str, unlabelled: bool) -> Non
     X, Y = examples(unlabelled=unlabelled)
     norms = np.sqrt(X.multiply(X).sum(axis=1))
     X = sp.csr_array(sp.diags_array(1 / np.where(norms > 0, norms, 1)) @ X)
-    model = OnlinePLT.fit_batch(X, Y, tree=TREE, loss=loss, **TIGHT)
+    model = OnlinePLT.fit_batch(X, Y, tree=TREE, loss=loss, cost=1.0, **TIGHT)
     found = np.zeros((N_ROWS, N_LABELS))
     for row, labels in enumerate(model.predict_many(X, k=N_LABELS)):
         assert len(labels) == N_LABELS
@@ -179,6 +180,30 @@ def test_learning_on_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     online = OnlinePLT.from_tree(model.tree)  # what the error advises
     online.learn_many(X, Y)
     assert online.n_examples == N_ROWS
+
+
+def test_without_a_tree_labels_are_clustered() -> None:
+    X, Y = examples()
+    model = OnlinePLT.fit_batch(X, Y, seed=3)
+    assert model.fingerprint() == OnlinePLT.fit_batch(X, Y, tree=kmeans(X, Y, seed=3), seed=3).fingerprint()
+
+
+def test_the_logistic_loss_has_a_cost_of_its_own() -> None:
+    X, Y = examples()
+    assert [OnlinePLT.fit_batch(X, Y, loss=loss).settings["cost"] for loss in LOSSES] == [1.0, 10.0]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("cost", [1e-6, 1.0, 1e6])
+def test_extreme_values_keep_everything_finite(loss: str, cost: float) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.choice([0.0, 1e12, -1e12, 1e-30, 1.0], (60, 5))
+    Y = [[int(rng.integers(N_LABELS))] for _ in range(60)]
+    model = OnlinePLT.fit_batch(X, Y, tree=TREE, loss=loss, cost=cost, normalize=False, prune=0.0, max_iterations=200)
+    assert all(np.isfinite(learnt_weights(model, sp.csr_array(X), node)).all() for node in range(TREE.n_nodes))
+    scores = model.predict_many(X, k=N_LABELS).scores
+    assert len(scores) == 60 * N_LABELS
+    assert ((scores >= 0) & (scores <= 1)).all()
 
 
 def test_no_examples() -> None:

@@ -17,6 +17,8 @@ SYSTEMS: dict[str, tuple[str, dict[str, Any]]] = {
     "oplt-paper": ("ours", {"preset": "paper"}),
     "oplt-iplt": ("ours", {"preset": "iplt"}),
     "oplt-warm-start": ("ours", {"preset": "warm_start"}),
+    "oplt-batch-1-tree": ("ours_batch", {"n_trees": 1}),
+    "oplt-batch-3-trees": ("ours_batch", {"n_trees": 3}),
     REFERENCE: ("nxc", {"variant": "oplt-best-greedy"}),
     "nxc-oplt-random": ("nxc", {"variant": "oplt-random"}),
     "nxc-iplt": ("nxc", {"variant": "iplt"}),
