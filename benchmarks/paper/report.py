@@ -7,9 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from statistics import mean, stdev
 
-from experiments import TABLES, System, Table, published
+from experiments import TABLES, Table, published
 from runs import Runs
 
+HEAD = """# The tables of the paper
+
+Our figures: mean ± standard deviation over seeds, each with its own order of the training examples; one thread, the
+settings of the paper. Precision, propensity-scored precision and accuracy are in per cent. Below each table stand the
+figures of the paper, on its own data sets and machine: orderings can be compared, numbers cannot. R is the random
+policy, B best-greedy; p counts passes, w is the share of the examples that is the sample of a warm start."""
 DIGITS = {"train s": 1, "test ms": 3, "depth": 1}
 
 
@@ -51,15 +57,12 @@ def in_paper(number: int, wanted: Table) -> str:
         if figure["table"] == str(number):
             row = (figure["data"], f"{figure['system']} {figure['setting']}".strip())
             cells.setdefault(row, {})[figure["measure"]] = figure["value"]
-    rows = [[data, system, *(row.get(m, "–") for m in wanted.measures)] for (data, system), row in cells.items()]
+    order = list(dict.fromkeys(data for data, _ in cells))  # data set by data set
+    by_data = sorted(cells.items(), key=lambda item: order.index(item[0][0]))
+    rows = [[data, system, *(row.get(m, "–") for m in wanted.measures)] for (data, system), row in by_data]
     return f"### In the paper\n\n{markdown(['data', 'system', *wanted.measures], rows)}"
 
 
 def markdown(head: list[str], rows: list[list[str]]) -> str:
     """Lay out a table."""
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows])
-
-
-def label(system: System) -> str:
-    """Name a system in a plot."""
-    return {"R": "OPLT random", "B": "OPLT best-greedy"}.get(system.policy, system.name)

@@ -91,8 +91,9 @@ def do_missing(name: str, systems: list[System], seeds: range, runs: Runs) -> No
             runs.add(name, system, seed, figures)
             continue
         for passes, model, seconds in train(system, *stream, seed, max_leaves):
-            figures = {"train s": seconds, **tested(model, test_X, test_Y, propensities)}
-            runs.add(name, replace(system, passes=passes), seed, figures)
+            after = replace(system, passes=passes)
+            if after in systems:
+                runs.add(name, after, seed, {"train s": seconds, **tested(model, test_X, test_Y, propensities)})
 
 
 def tested(model: OnlinePLT, X: Any, Y: Any, propensities: Any) -> Figures:
@@ -110,7 +111,7 @@ def write(out: Path, chosen: dict[int, list[str]], runs: Runs, found: dict[str, 
     """Write the report."""
     out.mkdir(parents=True, exist_ok=True)
     tables = [report.table(number, names, runs) for number, names in chosen.items()]
-    (out / "RESULTS.md").write_text("\n\n".join(tables) + "\n")
+    (out / "RESULTS.md").write_text("\n\n".join([report.HEAD, *tables]) + "\n")
     plots.draw(runs, found, out)
 
 

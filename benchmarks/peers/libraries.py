@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import resource
 import time
 from collections.abc import Iterable
@@ -62,6 +63,7 @@ def measure(library: Library, data: DataSet, workdir: Path) -> Result:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     model = workdir / "model"
     save_s, _ = timed(lambda: library.save(model))
+    os.sync()  # else a large model is still being written to the disk while its owner predicts
     library.get_ready(model)
     X, Y = data.matrices("test", unit_rows=library.unit_rows)
     predict_s, found = timed(lambda: library.predict(X))
