@@ -15,7 +15,8 @@ HEAD = """# The tables of the paper
 Our figures: mean ± standard deviation over seeds, each with its own order of the training examples; one thread, the
 settings of the paper. Precision, propensity-scored precision and accuracy are in per cent. Below each table stand the
 figures of the paper, on its own data sets and machine: orderings can be compared, numbers cannot. R is the random
-policy, B best-greedy; p counts passes, w is the share of the examples that is the sample of a warm start."""
+policy, B best-greedy; p counts passes, w is the share of the examples that is the sample of a warm start. Table 4, say,
+comes from `make paper TABLES=4 DATA="bibtex delicious"`, figure 2 from `make paper FIGURE=1`, all from `make paper`."""
 DIGITS = {"train s": 1, "test ms": 3, "depth": 1}
 
 
@@ -23,7 +24,7 @@ def table(number: int, data: Iterable[str], runs: Runs) -> str:
     """One table of the paper."""
     wanted = TABLES[number]
     parts = [f"## Table {number}. {wanted.title}"]
-    parts += [measured(name, wanted, runs) for name in data]
+    parts += [measured(name, wanted, runs) for name in data if any(runs.of(name, s) for s in wanted.systems)]
     parts.append(in_paper(number, wanted))
     return "\n\n".join(parts)
 
