@@ -18,17 +18,22 @@ MARKERS = "osD^vP"
 STYLES = ["-", "--", ":", "-."]
 
 
-def draw(runs: Runs, curves: dict[str, dict[str, list[tuple[int, float]]]], out: Path) -> None:
-    """Write what there are figures for, as PNG and SVG."""
+def draw(runs: Runs, curves: dict[str, dict[str, list[tuple[int, float]]]], out: Path) -> list[str]:
+    """Write what there are figures for, as PNG and SVG; return it as Markdown."""
     try:
         import matplotlib as mpl
     except ImportError:
         print("no plots: `pip install matplotlib`, or `make paper`, gets what they need")
-        return
+        return []
     mpl.use("Agg")
-    save(depth_against_alpha(runs), out / "depth-against-alpha")
-    save(precision_against_time(runs), out / "precision-against-time")
-    save(progressive(curves), out / "progressive")
+    drawn = {
+        "depth-against-alpha": ("Depth of the tree against α (table 7)", depth_against_alpha(runs)),
+        "precision-against-time": ("Precision against training time (table 2)", precision_against_time(runs)),
+        "progressive": ("Figure 2. Progressive entropy reduction", progressive(curves)),
+    }
+    for name, (_, figure) in drawn.items():
+        save(figure, out / name)
+    return [f"## {title}\n\n![{title}]({name}.png)" for name, (title, figure) in drawn.items() if figure]
 
 
 def panels(names: list[str]) -> tuple[Any, Iterable[tuple[str, Any]]]:
@@ -62,12 +67,15 @@ def precision_against_time(runs: Runs) -> Any:
     """Table 2 as a picture."""
     figure, named = panels([name for name in MULTI_LABEL if any(runs.of(name, system) for system in MAIN)])
     for name, axis in named:
-        for i, system in enumerate(system for system in MAIN if runs.of(name, system)):
-            found = runs.of(name, system)
+        kinds = list(dict.fromkeys((system.name, system.policy) for system in MAIN))  # empty: 1 pass, full: 3
+        for system in (system for system in MAIN if runs.of(name, system)):
+            i, found = kinds.index((system.name, system.policy)), runs.of(name, system)
+            fill = "full" if system.passes > 1 or system.name == "Parabel" else "none"
             spot = average(found, "train s"), average(found, "P@1")
-            axis.plot(*spot, MARKERS[i % len(MARKERS)], color=COLOURS[i % len(COLOURS)], label=str(system))
+            axis.plot(*spot, MARKERS[i], color=COLOURS[i], fillstyle=fill, label=str(system))
         axis.set(xscale="log", xlabel="training time in s", ylabel="P@1")
-        axis.legend(frameon=False, fontsize="x-small")
+    if figure:
+        figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small")
     return figure
 
 
@@ -94,5 +102,5 @@ def save(figure: Any, path: Path) -> None:
     from matplotlib import pyplot as plt
 
     for kind in ("png", "svg"):
-        figure.savefig(path.with_suffix(f".{kind}"), dpi=150)
+        figure.savefig(path.with_suffix(f".{kind}"), dpi=100)
     plt.close(figure)

@@ -111,8 +111,8 @@ def write(out: Path, chosen: dict[int, list[str]], runs: Runs, found: dict[str, 
     """Write the report."""
     out.mkdir(parents=True, exist_ok=True)
     tables = [report.table(number, names, runs) for number, names in chosen.items()]
-    (out / "RESULTS.md").write_text("\n\n".join([report.HEAD, *tables]) + "\n")
-    plots.draw(runs, found, out)
+    pictures = plots.draw(runs, found, out)
+    (out / "RESULTS.md").write_text("\n\n".join([report.HEAD, *tables, *pictures]) + "\n")
 
 
 if __name__ == "__main__":
