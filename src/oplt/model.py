@@ -211,7 +211,8 @@ class OnlinePLT:
         tolerance, max_iterations
             A classifier is good enough at this tolerance, and is taken as it is after so many passes.
         prune
-            Weights smaller than this are dropped, which makes the model much smaller.
+            Weights smaller than this are dropped, which makes the model much smaller. It suits normalised features:
+            the larger the values, the smaller the weights, so use 0 with ``normalize=False``.
         normalize
             Scale each example's features to Euclidean norm 1.
         seed
@@ -238,6 +239,9 @@ class OnlinePLT:
         x = as_rows(X)
         y = as_labels(Y, len(x))
         if tree is None:
+            if len(y.names) == 0:
+                msg = f"no example of the {len(x)} has a label: give examples that have some, or a tree"
+                raise InvalidInputError(msg)
             tree = trees.cluster(x, y, Settings(arity=2, max_leaves=100, seed=settings.seed), threads)
         model = cls._on_tree(tree, settings, threads)
         args = (x.indptr, x.names, x.values, y.indptr, y.names)

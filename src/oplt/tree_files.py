@@ -140,7 +140,7 @@ def _parsed(number: int, line: str, n_nodes: int) -> tuple[int, Label | None]:
         return parent, None
     try:
         label: Any = json.loads(found[2])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _wrong(number, f"the label {found[2][:40]!r} is not JSON: {error}") from None
     bad = _core.first_bad_name([label])
     if bad is not None:

@@ -182,7 +182,7 @@ def from_parents(parents: Mapping[Label, Label | None], *, labels: Iterable[Labe
         raise InvalidInputError(msg)
     nested: dict[Label | None, Any] = {}  # a label, or a list as of `LabelTree.from_nested`
     for name in reversed(order):
-        below = [nested[child] for child in children[name] if nested[child] != []]
+        below = [part for part in map(nested.__getitem__, children[name]) if not isinstance(part, list) or part]
         parts = [name, *below] if name in wanted else below
         nested[name] = parts[0] if len(parts) == 1 else parts
     whole = nested[None]

@@ -234,3 +234,9 @@ def test_a_bad_call_is_refused(changes: dict[str, Any], error: type[Exception], 
     arguments = {"X": np.ones((2, 1)), "Y": [[0], [1, 2]], "tree": LabelTree.from_nested([0, 1, 2])}
     with pytest.raises(error, match=message):
         OnlinePLT.fit_batch(**{**arguments, **changes})
+
+
+@pytest.mark.parametrize("Y", [[], [[], []]])
+def test_examples_without_any_label_are_refused(Y: list[Any]) -> None:
+    with pytest.raises(InvalidInputError, match=f"no example of the {len(Y)} has a label"):
+        OnlinePLT.fit_batch([{"a": 1}] * len(Y), Y)

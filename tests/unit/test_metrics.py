@@ -192,3 +192,10 @@ def test_bad_settings_are_refused() -> None:
         propensities([-1], n_examples=3)
     with pytest.raises(InvalidInputError, match="counts are numbers from 0"):
         propensities("many", n_examples=3)
+
+
+def test_a_measure_at_one_k_refuses_several() -> None:
+    found = Predictions.from_rows([[("cat", 0.9)]])
+    for measure in (metrics.precision_at_k, metrics.recall_at_k, metrics.ndcg_at_k, metrics.log_loss_at_k):
+        with pytest.raises(InvalidParameterError, match=r"k must be an integer, got \(1, 3\)"):
+            measure(found, [["cat"]], k=(1, 3))  # type: ignore[arg-type]

@@ -66,6 +66,7 @@ def test_lines_may_end_as_on_windows(tmp_path: Path) -> None:
         ("oplt-tree 1\n-1\n5\t1\n", r"line 3: the parent is 5, but nodes are 0 to 1"),
         ("oplt-tree 1\n-1\n0\tcat\n", r"line 3: the label 'cat' is not JSON: .*column 1"),
         ('oplt-tree 1\n-1\n0\t"cat\n', r"line 3: the label '\"cat' is not JSON"),
+        ("oplt-tree 1\n-1\n0\t" + "[" * 100_000 + "\n", r"line 3: the label .* is not JSON"),
         ('oplt-tree 1\n-1\n0\t""\n', r"line 3: the label is an empty string"),
         ("oplt-tree 1\n-1\n0\t1.5\n", r"line 3: the label is 1.5"),
         ("oplt-tree 1\n-1\n0\tnull\n", r"line 3: the label is None"),

@@ -257,3 +257,8 @@ def test_a_warmly_started_model_learns() -> None:
 
 def test_a_warm_start_without_a_sample_is_a_cold_one() -> None:
     assert OnlinePLT.warm_start([], []).fingerprint() == OnlinePLT().fingerprint()
+
+
+def test_a_taxonomy_may_have_numpy_integers() -> None:
+    parents = {1: None, np.int64(2): 1, 3: 1}
+    assert trees.from_parents(parents).to_nested() == [2, 3]

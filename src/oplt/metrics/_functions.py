@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Protocol, TypeVar
 
 from oplt._typing import Label, LabelRows
-from oplt.metrics._matching import Matches, as_cutoffs, match
+from oplt.metrics._matching import Matches, match
 from oplt.metrics._parts import LabelSets, Probabilities, PropensityScored, Ranking
 from oplt.metrics._scores import DEFAULT_BINS, entropy_reduction_of
 from oplt.params import count
@@ -61,17 +61,20 @@ def precision_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:
     >>> precision_at_k(Predictions.from_rows([[("cat", 0.9), ("pet", 0.6)]]), [["cat"]], k=2)
     0.5
     """
-    return _of(Ranking(as_cutoffs(k)), predictions, Y).precision(k)
+    k = count("k", k)
+    return _of(Ranking((k,)), predictions, Y).precision(k)
 
 
 def recall_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:  # noqa: N803
     """R@k: share of the true labels that are among the first k; mean of the examples that have labels."""
-    return _of(Ranking(as_cutoffs(k)), predictions, Y).recall(k)
+    k = count("k", k)
+    return _of(Ranking((k,)), predictions, Y).recall(k)
 
 
 def ndcg_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:  # noqa: N803
     """nDCG@k: a hit counts less the later it comes; divided by the best possible; see `Scores.ndcg`."""
-    return _of(Ranking(as_cutoffs(k)), predictions, Y).ndcg(k)
+    k = count("k", k)
+    return _of(Ranking((k,)), predictions, Y).ndcg(k)
 
 
 def psp_at_k(
@@ -89,7 +92,8 @@ def psp_at_k(
     >>> round(psp_at_k(found, [["common", "rare"]], {"common": 0.8, "rare": 0.1}, k=1), 3)  # rare would be better
     0.125
     """
-    return _of(PropensityScored(as_cutoffs(k), propensities), predictions, Y).precision(k)
+    k = count("k", k)
+    return _of(PropensityScored((k,), propensities), predictions, Y).precision(k)
 
 
 def psndcg_at_k(
@@ -99,7 +103,8 @@ def psndcg_at_k(
     k: int = 5,
 ) -> float:
     """PSnDCG@k: nDCG@k in which a hit counts 1 / propensity, divided by that of the best possible predictions."""
-    return _of(PropensityScored(as_cutoffs(k), propensities), predictions, Y).ndcg(k)
+    k = count("k", k)
+    return _of(PropensityScored((k,), propensities), predictions, Y).ndcg(k)
 
 
 def coverage_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:  # noqa: N803
@@ -109,7 +114,8 @@ def coverage_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float: 
 
 def log_loss_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:  # noqa: N803
     """Mean of -ln p of the true and -ln(1 - p) of the wrong labels among the first k; see `Scores.log_loss`."""
-    return _of(Probabilities(as_cutoffs(k), bins=1), predictions, Y).log_loss(k)
+    k = count("k", k)
+    return _of(Probabilities((k,), bins=1), predictions, Y).log_loss(k)
 
 
 def ece_at_k(predictions: Predictions, Y: LabelRows, k: int = 5, *, bins: int = DEFAULT_BINS) -> float:  # noqa: N803
@@ -125,7 +131,8 @@ def ece_at_k(predictions: Predictions, Y: LabelRows, k: int = 5, *, bins: int = 
     >>> ece_at_k(found, ["cat", "cow"], k=1)  # it said 3 of 4, and 1 of 2 was right
     0.25
     """
-    return _of(Probabilities(as_cutoffs(k), count("bins", bins)), predictions, Y).ece(k)
+    k = count("k", k)
+    return _of(Probabilities((k,), count("bins", bins)), predictions, Y).ece(k)
 
 
 def micro_f1(predictions: Predictions, Y: LabelRows, k: int | None = None) -> float:  # noqa: N803
