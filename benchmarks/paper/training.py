@@ -26,19 +26,19 @@ def shuffled(X: Any, Y: Any, seed: int) -> tuple[Any, Any]:
 def train(system: System, X: Any, Y: Any, seed: int, max_leaves: int) -> Iterator[tuple[int, OnlinePLT, float]]:
     """Yield (passes, model, seconds so far) after each pass. The examples are in random order already."""
     n_sample = round(system.warm * X.shape[0]) or X.shape[0]
-    begin = time.perf_counter()
+    begin = time.process_time()
     if system.name == "Parabel":
         tree = trees.kmeans(X, Y, arity=2, max_leaves=max_leaves, seed=seed)
-        yield 1, OnlinePLT.fit_batch(X, Y, tree=tree, seed=seed), time.perf_counter() - begin
+        yield 1, OnlinePLT.fit_batch(X, Y, tree=tree, seed=seed), time.process_time() - begin
         return
     model = untrained(system, X[:n_sample], Y[:n_sample], seed, max_leaves)
     if system.name == "IPLT":  # with a sample: on the sample alone
         X, Y = X[:n_sample], Y[:n_sample]
-    seconds = time.perf_counter() - begin
+    seconds = time.process_time() - begin
     for passes in range(1, system.passes + 1):
-        begin = time.perf_counter()
+        begin = time.process_time()
         model.learn_many(X, Y)
-        seconds += time.perf_counter() - begin
+        seconds += time.process_time() - begin
         yield passes, model, seconds
 
 

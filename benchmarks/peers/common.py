@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 import lzma
-import shutil
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +70,8 @@ class DataSet:
             next(file)
             return all((label := line.partition(" ")[0]) and "," not in label for line in file)
 
-    def prepare(self) -> None:
-        """Write text and matrices from the compressed files."""
+    def prepare(self, test_rows: int | None = None) -> None:
+        """Write text and matrices from the compressed files, of the test set only the first rows if so asked."""
         import scipy.sparse as sp
 
         sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -80,10 +79,12 @@ class DataSet:
 
         self.folder.mkdir(parents=True, exist_ok=True)
         for part in ("train", "test"):
-            source = data.folder() / self.name / f"{part}.txt.xz"
-            with lzma.open(source) as packed, self.text(part).open("wb") as plain:
-                shutil.copyfileobj(packed, plain)
-            X, Y = data.load(source)
+            with lzma.open(data.folder() / self.name / f"{part}.txt.xz") as packed, self.text(part).open("wb") as plain:
+                n_examples, rest = packed.readline().split(maxsplit=1)
+                rows = int(n_examples) if part == "train" or test_rows is None else min(int(n_examples), test_rows)
+                plain.write(b"%d %s" % (rows, rest))
+                plain.writelines(islice(packed, rows))
+            X, Y = data.load(self.text(part))
             sp.save_npz(self.folder / f"{part}-X.npz", sp.csr_matrix(X), compressed=False)
             sp.save_npz(self.folder / f"{part}-Y.npz", indicator(Y, self.header(part)[2]), compressed=False)
 

@@ -36,6 +36,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=BIG, help=f"data sets (default: {' '.join(BIG)})")
     parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), help=f"of {' '.join(SYSTEMS)} (default: all)")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each system (default: 3)")
+    parser.add_argument("--test-rows", type=int, help="only so many rows of the test set (default: all)")
     parser.add_argument("--out", type=Path, help="folder for results.json and results.md")
     parser.add_argument("--nxc", default=os.environ.get("NXC"), help="path of the program of the paper's authors")
     arguments = parser.parse_args()
@@ -43,10 +44,11 @@ def main() -> None:
     if not chosen:
         parser.error(f"no system is named so: {' '.join(arguments.systems)}; there are {' '.join(SYSTEMS)}")
     environment = os.environ | ONE_THREAD | ({"NXC": arguments.nxc} if arguments.nxc else {})
-    results: dict[str, Any] = {"machine": machine(), "data": {}}
+    results: dict[str, Any] = {"machine": machine(), "test rows": arguments.test_rows or "all", "data": {}}
     for name in arguments.names:
         with tempfile.TemporaryDirectory() as folder:
-            prepared = start("prepare", name, folder, environment)
+            limit = [] if arguments.test_rows is None else [str(arguments.test_rows)]
+            prepared = start("prepare", name, folder, environment, *limit)
             if prepared.returncode:
                 print(f"{name} is left out: {last_line(prepared.stderr)}")
                 continue
@@ -85,9 +87,11 @@ def compare(name: str, folder: str, chosen: list[str], repeats: int, environment
     return outcomes
 
 
-def start(system: str, name: str, folder: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def start(
+    system: str, name: str, folder: str, environment: dict[str, str], *more: str
+) -> subprocess.CompletedProcess[str]:
     """Run a worker to its end."""
-    command = [sys.executable, str(Path(__file__).with_name("worker.py")), system, name, folder]
+    command = [sys.executable, str(Path(__file__).with_name("worker.py")), system, name, folder, *more]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 

@@ -4,7 +4,7 @@
 
 Run: python benchmarks/peers/worker.py <system> <data set> <folder of the prepared data set>
 
-The system `prepare` writes that folder.
+The system `prepare` writes that folder; a number of test rows may follow.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from systems import SYSTEMS
 
 def main() -> None:
     """Print {"result": …}, or {"skipped": why}."""
-    system, name, folder = sys.argv[1:]
+    system, name, folder, *test_rows = sys.argv[1:]
     data = DataSet(name, Path(folder))
     if system == "prepare":
-        data.prepare()
+        data.prepare(*map(int, test_rows))
         return
     module, settings = SYSTEMS[system]
     with tempfile.TemporaryDirectory() as workdir:
