@@ -8,7 +8,6 @@ from a file (`load`, which reads what `save` wrote).
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -20,7 +19,7 @@ from oplt.errors import InvalidInputError
 from oplt.params import Settings, count
 from oplt.tree import LabelTree
 from oplt.tree_files import load, save
-from oplt.validation import NamedLabels, NamedRows, as_labels, as_rows
+from oplt.validation import NamedLabels, NamedRows, as_labels, as_rows, check_names, plain_names
 
 __all__ = ["balanced_random", "complete", "from_parents", "kmeans", "load", "save"]
 
@@ -193,11 +192,11 @@ def _children(parents: Mapping[Label, Label | None]) -> dict[Label | None, list[
     if not isinstance(parents, Mapping):
         msg = f"parents must be a mapping from each name to its parent, got {type(parents).__name__}"
         raise InvalidInputError(msg)
-    _check_names(list(parents), "name")
+    check_names(list(parents), "name")
     children: dict[Label | None, list[Label]] = {name: [] for name in (None, *parents)}
     for name, parent in parents.items():
         if parent is not None:
-            _check_names([parent], f"the parent of {name!r}, name")
+            check_names([parent], f"the parent of {name!r}, name")
         if parent not in children:
             msg = f"the parent of {name!r}, {parent!r}, is not a name itself: add it, with None if it is a root"
             raise InvalidInputError(msg)
@@ -223,8 +222,8 @@ def _distinct(labels: Iterable[Label]) -> list[Label]:
         msg = f"labels must be a list of names, got {labels!r}"
         raise InvalidInputError(msg)
     given = list(labels)
-    _check_names(given, "label")
-    names = [name if isinstance(name, str) else operator.index(name) for name in given]
+    check_names(given, "label")
+    names = plain_names(given)
     seen: set[Label] = set()
     for i, name in enumerate(names):
         if name in seen:
@@ -232,13 +231,6 @@ def _distinct(labels: Iterable[Label]) -> list[Label]:
             raise InvalidInputError(msg)
         seen.add(name)
     return names
-
-
-def _check_names(names: list[Any], what: str) -> None:
-    bad = _core.first_bad_name(names)
-    if bad is not None:
-        msg = f"{what} {bad[0]} is {bad[1]}: names are non-empty strings or integers"
-        raise InvalidInputError(msg)
 
 
 def _named(parents: IdArray, ids: IdArray, names: list[Label]) -> LabelTree:

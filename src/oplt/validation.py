@@ -18,7 +18,17 @@ from oplt import _core
 from oplt._typing import FloatArray, Label, LabelRows, PointerArray, Row, Rows
 from oplt.errors import InvalidInputError
 
-__all__ = ["NamedLabels", "NamedRows", "as_labels", "as_row", "as_rows", "as_weights", "check_names", "plain_names"]
+__all__ = [
+    "NamedLabels",
+    "NamedRows",
+    "as_labels",
+    "as_row",
+    "as_rows",
+    "as_weights",
+    "briefly",
+    "check_names",
+    "plain_names",
+]
 
 _LARGEST_VALUE = _core.LARGEST_VALUE
 _LARGEST_WEIGHT = _core.LARGEST_WEIGHT
@@ -91,7 +101,7 @@ def as_row(x: Row) -> NamedRows:
     """Features of one example."""
     if not isinstance(x, Mapping):
         msg = (
-            f"x must be a mapping from feature names to values, got {_briefly(x)};"
+            f"x must be a mapping from feature names to values, got {briefly(x)};"
             " for the rows of a matrix use learn_many or predict_many"
         )
         raise InvalidInputError(msg)
@@ -104,7 +114,7 @@ def as_weights(weights: Any, n_rows: int) -> FloatArray | None:
         return None
     given = np.asarray(weights)
     if given.ndim != 1 or len(given) != n_rows or given.dtype.kind not in "biuf":
-        msg = f"weights must be {n_rows} numbers, one for each row of X, got {_briefly(weights)}"
+        msg = f"weights must be {n_rows} numbers, one for each row of X, got {briefly(weights)}"
         raise InvalidInputError(msg)
     checked = _float32(given)
     bad = ~((checked > 0) & (checked <= _LARGEST_WEIGHT))
@@ -193,18 +203,18 @@ def _mapping_rows(rows: Iterable[Row]) -> NamedRows:
     pointers = [0]
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            msg = f"row {i} of X must be a mapping from feature names to values, got {_briefly(row)}"
+            msg = f"row {i} of X must be a mapping from feature names to values, got {briefly(row)}"
             raise InvalidInputError(msg)
         names.extend(row.keys())
         try:
             values.extend(row.values())
         except (TypeError, OverflowError):
             name = next(name for name, value in row.items() if not _is_real(value))
-            msg = f"feature {name!r} of row {i} has the value {_briefly(row[name])}: values must be numbers (float)"
+            msg = f"feature {name!r} of row {i} has the value {briefly(row[name])}: values must be numbers (float)"
             raise InvalidInputError(msg) from None
         pointers.append(len(names))
     indptr = np.array(pointers, dtype=np.int64)
-    check_names(names, indptr, "feature")
+    check_names(names, "feature", indptr)
     checked = NamedRows(indptr, names, _float32(np.frombuffer(values, dtype=np.float64)))
     _check_size(checked)
     return _without_zeros(checked)
@@ -269,7 +279,7 @@ def _listed_labels(rows: Iterable[Any]) -> NamedLabels:
         names.extend(row if type(row) is list else _one_rows_labels(row))  # the usual form, quickly
         pointers.append(len(names))
     indptr = np.array(pointers, dtype=np.int64)
-    check_names(names, indptr, "label")
+    check_names(names, "label", indptr)
     return NamedLabels(indptr, names)
 
 
@@ -285,14 +295,17 @@ def _is_scalar(value: Any) -> bool:
     return is_text or not isinstance(value, Iterable) or (isinstance(value, np.ndarray) and value.ndim == 0)
 
 
-def check_names(names: list[Any], indptr: PointerArray, what: str) -> None:
-    """Refuse what cannot be a name."""
+def check_names(names: list[Any], what: str, indptr: PointerArray | None = None) -> None:
+    """Refuse what cannot be a name. The names are those of many rows if it is told where these begin and end."""
     bad = _core.first_bad_name(names)
     if bad is not None:
         position, found = bad
-        row = int(np.searchsorted(indptr, position, side="right")) - 1
-        hint = "; use [] for an example without labels" if what == "label" else ""
-        msg = f"{what} {position - indptr[row]} of row {row} is {found}: names are non-empty strings or integers{hint}"
+        where, hint = f"{what} {position}", ""
+        if indptr is not None:
+            row = int(np.searchsorted(indptr, position, side="right")) - 1
+            where = f"{what} {position - indptr[row]} of row {row}"
+            hint = "; use [] for an example without labels" if what == "label" else ""
+        msg = f"{where} is {found}: names are non-empty strings or integers{hint}"
         raise InvalidInputError(msg)
 
 
@@ -303,6 +316,7 @@ def plain_names(names: list[Any]) -> list[Label]:
     return [name if isinstance(name, str) else operator.index(name) for name in names]
 
 
-def _briefly(value: Any) -> str:
+def briefly(value: Any) -> str:
+    """Show what was received, in a message."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

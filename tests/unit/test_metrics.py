@@ -188,10 +188,52 @@ def test_bad_settings_are_refused() -> None:
         propensities([1], n_examples=2)
     with pytest.raises(InvalidParameterError, match="b must be a number above 0, got 0"):
         propensities([1], n_examples=3, b=0)
-    with pytest.raises(InvalidInputError, match="counts are numbers from 0"):
-        propensities([-1], n_examples=3)
-    with pytest.raises(InvalidInputError, match="counts are numbers from 0"):
-        propensities("many", n_examples=3)
+    with pytest.raises(InvalidInputError, match="other must be Scores, got int"):
+        Scores().merge(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", ["0.5", None, 0, -1, math.inf, math.nan])
+def test_propensities_refuse_bad_parameters(value: Any) -> None:
+    with pytest.raises(InvalidParameterError, match=f"a must be a number above 0, got {value!r}"):
+        propensities([1], n_examples=3, a=value)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([1, -1], "the count of label 1 is -1, but it must be from 0 to n_examples=3"),
+        ({"a": math.nan}, "the count of label 'a' is nan"),
+        ({"a": 4}, "the count of label 'a' is 4, but it must be from 0 to n_examples=3"),
+        ({"a": "4"}, "label_counts must be a mapping from labels to counts, or a 1-D array of them, got {'a': '4'}"),
+        ("many", "label_counts must be a mapping .* got 'many'"),
+        ([[1], [1, 2]], "label_counts must be a mapping .* got"),
+        (np.ones((1, 3)), "label_counts must be a mapping .* got array"),
+        ({1.5: 1}, "label 0 is 1.5: names are non-empty strings or integers"),
+    ],
+)
+def test_propensities_refuse_bad_counts(counts: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        propensities(counts, n_examples=3)
+
+
+@pytest.mark.parametrize("wrong", [5, ["a"], {"a": "likely"}, {"a": None}])
+def test_what_is_no_mapping_to_propensities_is_refused(wrong: Any) -> None:
+    with pytest.raises(InvalidInputError, match="propensit"):
+        metrics.psp_at_k(Predictions.from_rows([[("a", 0.9)]]), ["a"], wrong)
+
+
+def test_a_huge_k_needs_no_memory_of_its_size() -> None:
+    huge = 10**9
+    p = propensities([1, 1, 1], n_examples=3)
+    scores, small = Scores((1, huge), propensities=p), Scores((1, 3), propensities=p)
+    for each in (scores, small):
+        each.add(FOUND, DENSE)
+    assert scores.precision(huge) == 3 / (huge * 3)
+    for measure in ("recall", "ndcg", "psp", "psndcg", "coverage", "log_loss", "ece"):
+        assert getattr(scores, measure)(huge) == getattr(small, measure)(3), measure
+    assert metrics.recall_at_k(FOUND, DENSE, k=huge) == small.recall(3)
+    assert metrics.ece_at_k(FOUND, DENSE, k=huge) == small.ece(3)
+    assert metrics.psp_at_k(FOUND, DENSE, p, k=huge) == small.psp(3)
 
 
 def test_a_measure_at_one_k_refuses_several() -> None:

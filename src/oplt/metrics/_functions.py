@@ -66,13 +66,29 @@ def precision_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:
 
 
 def recall_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:  # noqa: N803
-    """R@k: share of the true labels that are among the first k; mean of the examples that have labels."""
+    """R@k: share of the true labels that are among the first k; mean of the examples that have labels.
+
+    Examples
+    --------
+    >>> from oplt import Predictions
+    >>> found = Predictions.from_rows([[("cat", 0.9), ("cow", 0.6)]])
+    >>> recall_at_k(found, [["cat", "pet"]], k=2)
+    0.5
+    """
     k = count("k", k)
     return _of(Ranking((k,)), predictions, Y).recall(k)
 
 
 def ndcg_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:  # noqa: N803
-    """nDCG@k: a hit counts less the later it comes; divided by the best possible; see `Scores.ndcg`."""
+    """nDCG@k: a hit counts less the later it comes; divided by the best possible; see `Scores.ndcg`.
+
+    Examples
+    --------
+    >>> from oplt import Predictions
+    >>> found = Predictions.from_rows([[("cat", 0.9), ("cow", 0.6)]])
+    >>> round(ndcg_at_k(found, ["cow"], k=2), 3)  # the true label is second: 1 / log2(3)
+    0.631
+    """
     k = count("k", k)
     return _of(Ranking((k,)), predictions, Y).ndcg(k)
 
@@ -102,18 +118,42 @@ def psndcg_at_k(
     propensities: Mapping[Label, float],
     k: int = 5,
 ) -> float:
-    """PSnDCG@k: nDCG@k in which a hit counts 1 / propensity, divided by that of the best possible predictions."""
+    """PSnDCG@k: nDCG@k in which a hit counts 1 / propensity, divided by that of the best possible predictions.
+
+    Examples
+    --------
+    >>> from oplt import Predictions
+    >>> found = Predictions.from_rows([[("common", 0.9), ("rare", 0.6)]])
+    >>> round(psndcg_at_k(found, [["common", "rare"]], {"common": 0.8, "rare": 0.1}, k=2), 3)  # in the wrong order
+    0.701
+    """
     k = count("k", k)
     return _of(PropensityScored((k,), propensities), predictions, Y).ndcg(k)
 
 
 def coverage_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:  # noqa: N803
-    """Share of the labels that occur which are found among the first k of some example: coverage@k."""
+    """Share of the labels that occur which are found among the first k of some example: coverage@k.
+
+    Examples
+    --------
+    >>> from oplt import Predictions
+    >>> found = Predictions.from_rows([[("cat", 0.9)], [("cat", 0.8), ("dog", 0.4)]])
+    >>> coverage_at_k(found, ["cat", "dog"], k=1), coverage_at_k(found, ["cat", "dog"], k=2)
+    (0.5, 1.0)
+    """
     return _of(LabelSets(), predictions, Y, k).coverage(k)
 
 
 def log_loss_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:  # noqa: N803
-    """Mean of -ln p of the true and -ln(1 - p) of the wrong labels among the first k; see `Scores.log_loss`."""
+    """Mean of -ln p of the true and -ln(1 - p) of the wrong labels among the first k; see `Scores.log_loss`.
+
+    Examples
+    --------
+    >>> from oplt import Predictions
+    >>> found = Predictions.from_rows([[("cat", 0.5)], [("dog", 0.5)]])
+    >>> round(log_loss_at_k(found, ["cat", "cow"], k=1), 3)  # a coin that is right half of the time: ln 2
+    0.693
+    """
     k = count("k", k)
     return _of(Probabilities((k,), bins=1), predictions, Y).log_loss(k)
 
@@ -139,22 +179,53 @@ def micro_f1(predictions: Predictions, Y: LabelRows, k: int | None = None) -> fl
     """F1 of all pairs of example and label.
 
     All predicted labels count, or the first `k` of each example. F1 is made for sets: predict with a threshold.
+
+    Examples
+    --------
+    >>> from oplt import Predictions
+    >>> found = Predictions.from_rows([[("cat", 0.9)], [("cat", 0.8), ("dog", 0.4)]])
+    >>> round(micro_f1(found, ["cat", "dog"]), 3)  # 2 of the 3 predicted and of the 2 true pairs
+    0.8
     """
     return _of(LabelSets(), predictions, Y, k).micro_f1()
 
 
 def macro_f1(predictions: Predictions, Y: LabelRows, k: int | None = None) -> float:  # noqa: N803
-    """Mean of the F1 of the labels that are true or predicted somewhere; see `micro_f1` for `k`."""
+    """Mean of the F1 of the labels that are true or predicted somewhere; see `micro_f1` for `k`.
+
+    Examples
+    --------
+    >>> from oplt import Predictions
+    >>> found = Predictions.from_rows([[("cat", 0.9)], [("cat", 0.8), ("dog", 0.4)]])
+    >>> round(macro_f1(found, ["cat", "dog"]), 3)  # 2/3 of cat, 1 of dog
+    0.833
+    """
     return _of(LabelSets(), predictions, Y, k).macro_f1()
 
 
 def sample_f1(predictions: Predictions, Y: LabelRows, k: int | None = None) -> float:  # noqa: N803
-    """Mean of the F1 of the examples, 1 where nothing is true and nothing predicted; see `micro_f1` for `k`."""
+    """Mean of the F1 of the examples, 1 where nothing is true and nothing predicted; see `micro_f1` for `k`.
+
+    Examples
+    --------
+    >>> from oplt import Predictions
+    >>> found = Predictions.from_rows([[("cat", 0.9)], [("cat", 0.8), ("dog", 0.4)]])
+    >>> round(sample_f1(found, ["cat", "dog"]), 3)  # 1 of the first example, 2/3 of the second
+    0.833
+    """
     return _of(LabelSets(), predictions, Y, k).sample_f1()
 
 
 def accuracy(predictions: Predictions, Y: LabelRows) -> float:  # noqa: N803
-    """Share of the examples whose first label is true. For multi-class problems; the same as P@1."""
+    """Share of the examples whose first label is true. For multi-class problems; the same as P@1.
+
+    Examples
+    --------
+    >>> from oplt import Predictions
+    >>> found = Predictions.from_rows([[("cat", 0.9)], [("cat", 0.8), ("dog", 0.4)]])
+    >>> accuracy(found, ["cat", "dog"])
+    0.5
+    """
     return precision_at_k(predictions, Y, k=1)
 
 

@@ -41,13 +41,6 @@ class Matches:
     def __len__(self) -> int:
         return len(self.n_true)
 
-    def hits_at(self, k: int) -> npt.NDArray[np.bool_]:
-        """For each row, whether the label at each of the first k ranks is true; False if none is predicted there."""
-        found = np.zeros((len(self), k), dtype=bool)
-        near = self.rank < k
-        found[self.row[near], self.rank[near]] = self.hit[near]
-        return found
-
 
 def match(predictions: Predictions, Y: LabelRows, k: int | None = None) -> Matches:  # noqa: N803 (a matrix)
     """Lay predictions, or the first k of each row, beside the truth. Everything is checked here."""
@@ -59,7 +52,7 @@ def match(predictions: Predictions, Y: LabelRows, k: int | None = None) -> Match
         raise InvalidInputError(msg)
     truth = as_labels(Y, len(predictions), "the predictions have")
     predicted_names = predictions.labels.tolist()
-    check_names(predicted_names, predictions.indptr, "label")
+    check_names(predicted_names, "label", predictions.indptr)
 
     ids: defaultdict[Label, int] = defaultdict()
     ids.default_factory = ids.__len__

@@ -32,14 +32,16 @@ def _ratio(part: int, whole: int) -> float:
     return part / whole if whole else _NAN
 
 
-def _discounts(k: int) -> npt.NDArray[np.float64]:
-    """1 / log2(rank + 1) for the ranks 1 to k."""
-    return 1 / np.log2(np.arange(2, k + 2))
+def _discounts(rank: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """1 / log2(rank + 1), where ranks count from 1; these count from 0."""
+    return 1 / np.log2(rank + 2)
 
 
-def _ideal(k: int) -> npt.NDArray[np.float64]:
-    """DCG of n labels that are all found first, for n from 0 to k."""
-    return np.concatenate(([0.0], np.cumsum(_discounts(k))))
+def _ideal(n_true: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.float64]:
+    """DCG at k of rows whose true labels are all found first."""
+    n_found = np.minimum(n_true, k)
+    each = _discounts(np.arange(n_found.max(initial=0)))
+    return np.concatenate(([0.0], np.cumsum(each)))[n_found]
 
 
 class Ranking:
@@ -48,38 +50,41 @@ class Ranking:
     def __init__(self, cutoffs: tuple[int, ...]) -> None:
         self._cutoffs = cutoffs
         self.n_rows = 0
+        self.n_right = 0  # rows whose first label is true
         self._n_labelled = 0
-        self._hits = np.zeros(cutoffs[-1], dtype=np.int64)  # by rank
+        self._hits = np.zeros(len(cutoffs), dtype=np.int64)
         self._recall = ExactSums(len(cutoffs))
         self._ndcg = ExactSums(len(cutoffs))
 
     def add(self, matches: Matches) -> None:
-        hits = matches.hits_at(self._cutoffs[-1])
+        row, rank = matches.row[matches.hit], matches.rank[matches.hit]
         self.n_rows += len(matches)
-        self._hits += hits.sum(axis=0)
+        self.n_right += int(np.sum(rank == 0))
         labelled = matches.n_true > 0
         n_true = matches.n_true[labelled]
         self._n_labelled += len(n_true)
-        found = np.cumsum(hits[labelled], axis=1)
-        gains = np.cumsum(hits[labelled] * _discounts(hits.shape[1]), axis=1)
-        ideal = _ideal(hits.shape[1])
         for place, k in enumerate(self._cutoffs):
+            near = rank < k
+            found = np.bincount(row[near], minlength=len(matches))
+            gains = np.bincount(row[near], weights=_discounts(rank[near]), minlength=len(matches))
+            self._hits[place] += found.sum()
             places = np.full(len(n_true), place)
-            self._recall.add(places, found[:, k - 1] / n_true)
-            self._ndcg.add(places, gains[:, k - 1] / ideal[np.minimum(n_true, k)])
+            self._recall.add(places, found[labelled] / n_true)
+            self._ndcg.add(places, gains[labelled] / _ideal(n_true, k))
 
     def merge(self, other: Ranking) -> None:
         self.n_rows += other.n_rows
+        self.n_right += other.n_right
         self._n_labelled += other._n_labelled
         self._hits += other._hits
         self._recall.merge(other._recall)
         self._ndcg.merge(other._ndcg)
 
-    def n_hits(self, k: int) -> int:
-        return int(self._hits[:k].sum())
+    def accuracy(self) -> float:
+        return _ratio(self.n_right, self.n_rows)
 
     def precision(self, k: int) -> float:
-        return _ratio(self.n_hits(k), k * self.n_rows)
+        return _ratio(int(self._hits[self._cutoffs.index(k)]), k * self.n_rows)
 
     def recall(self, k: int) -> float:
         return self._recall.mean(self._cutoffs.index(k), self._n_labelled)
@@ -92,9 +97,12 @@ class PropensityScored:
     """PSP@k and PSnDCG@k: a hit counts 1 / propensity; the total is divided by the best possible."""
 
     def __init__(self, cutoffs: tuple[int, ...], propensities: Mapping[Label, float]) -> None:
+        if not isinstance(propensities, Mapping):
+            msg = f"propensities must be a mapping from labels to propensities, got {type(propensities).__name__}"
+            raise InvalidInputError(msg)
         self._cutoffs = cutoffs
         self.propensities = propensities
-        self._gain, self._best_gain = ExactSums(cutoffs[-1]), ExactSums(cutoffs[-1])  # by rank
+        self._gain, self._best_gain = ExactSums(len(cutoffs)), ExactSums(len(cutoffs))
         self._dcg, self._best_dcg = ExactSums(len(cutoffs)), ExactSums(len(cutoffs))
 
     def add(self, matches: Matches) -> None:
@@ -117,16 +125,11 @@ class PropensityScored:
         rank: npt.NDArray[np.int64],
         value: npt.NDArray[np.float64],
     ) -> None:
-        most = self._cutoffs[-1]
-        near = rank < most
-        row, rank, value = row[near], rank[near], value[near]
-        gain.add(rank, value)
-        discounted = value * _discounts(most)[rank]
-        ideal = _ideal(most)
         for place, k in enumerate(self._cutoffs):
             near = rank < k
-            terms = discounted[near] / ideal[np.minimum(matches.n_true[row[near]], k)]
-            dcg.add(np.full(len(terms), place), terms)
+            places = np.full(int(near.sum()), place)
+            gain.add(places, value[near])
+            dcg.add(places, value[near] * _discounts(rank[near]) / _ideal(matches.n_true, k)[row[near]])
 
     def _inverse(self, names: list[Label]) -> npt.NDArray[np.float64]:
         try:
@@ -136,6 +139,9 @@ class PropensityScored:
                 f"label {error.args[0]!r} has no propensity: oplt.metrics.propensities gives one to every label,"
                 " new ones included"
             )
+            raise InvalidInputError(msg) from None
+        except (TypeError, ValueError) as error:
+            msg = f"propensities must be numbers above 0 and at most 1: {error}"
             raise InvalidInputError(msg) from None
         bad = ~((values > 0) & (values <= 1))
         if bad.any():
@@ -151,11 +157,14 @@ class PropensityScored:
         self._best_dcg.merge(other._best_dcg)
 
     def precision(self, k: int) -> float:
-        return _ratio(self._gain.total(0, k), self._best_gain.total(0, k))
+        return self._share(self._gain, self._best_gain, k)
 
     def ndcg(self, k: int) -> float:
+        return self._share(self._dcg, self._best_dcg, k)
+
+    def _share(self, gained: ExactSums, best: ExactSums, k: int) -> float:
         place = self._cutoffs.index(k)
-        return _ratio(self._dcg.total(place, place + 1), self._best_dcg.total(place, place + 1))
+        return _ratio(gained.total(place, place + 1), best.total(place, place + 1))
 
 
 class LabelSets:
@@ -231,28 +240,29 @@ class Probabilities:
     """Log-loss and calibration of the first k probabilities of each example."""
 
     def __init__(self, cutoffs: tuple[int, ...], bins: int) -> None:
-        most = cutoffs[-1]
+        self._cutoffs = cutoffs
         self._n_bins = bins
-        self._n = np.zeros((most, bins), dtype=np.int64)  # by rank and bin
-        self._hits = np.zeros((most, bins), dtype=np.int64)
-        self._sums = ExactSums(most * bins)
-        self._losses = ExactSums(most)
+        # By stretch and bin. A stretch is the ranks from one cutoff to the next: at k, all stretches up to it count.
+        self._n = np.zeros((len(cutoffs), bins), dtype=np.int64)
+        self._hits = np.zeros((len(cutoffs), bins), dtype=np.int64)
+        self._sums = ExactSums(len(cutoffs) * bins)
+        self._losses = ExactSums(len(cutoffs))
         self._no_probability: float | None = None
 
     def add(self, matches: Matches) -> None:
-        most = len(self._n)
-        near = matches.rank < most
-        rank, score, hit = matches.rank[near], matches.score[near], matches.hit[near]
+        near = matches.rank < self._cutoffs[-1]
+        stretch = np.searchsorted(self._cutoffs, matches.rank[near], side="right")
+        score, hit = matches.score[near], matches.hit[near]
         bad = ~((score >= 0) & (score <= 1))
         if bad.any():
             self._no_probability = float(score[np.argmax(bad)])
             return
-        places = rank * self._n_bins + np.minimum((score * self._n_bins).astype(np.int64), self._n_bins - 1)
+        places = stretch * self._n_bins + np.minimum((score * self._n_bins).astype(np.int64), self._n_bins - 1)
         self._n += np.bincount(places, minlength=self._n.size).reshape(self._n.shape)
         self._hits += np.bincount(places[hit], minlength=self._n.size).reshape(self._n.shape)
         self._sums.add(places, score)
         p = np.clip(score, _SURE, 1 - _SURE)
-        self._losses.add(rank, -np.log(np.where(hit, p, 1 - p)))
+        self._losses.add(stretch, -np.log(np.where(hit, p, 1 - p)))
 
     def merge(self, other: Probabilities) -> None:
         self._n += other._n
@@ -266,18 +276,20 @@ class Probabilities:
         """All scores so far are probabilities."""
         return self._no_probability is None
 
-    def _check(self) -> None:
+    def _stretches(self, k: int) -> int:
+        """How many there are up to k."""
         if not self.usable:
             msg = f"a score is {self._no_probability}: log-loss and calibration need probabilities, from 0 to 1"
             raise InvalidInputError(msg)
+        return self._cutoffs.index(k) + 1
 
     def log_loss(self, k: int) -> float:
-        self._check()
-        return _ratio(self._losses.total(0, k), ONE * int(self._n[:k].sum()))
+        n_stretches = self._stretches(k)
+        return _ratio(self._losses.total(0, n_stretches), ONE * int(self._n[:n_stretches].sum()))
 
     def ece(self, k: int) -> float:
-        self._check()
-        hits = self._hits[:k].sum(axis=0).tolist()
-        sums = [self._sums.total(place, k * self._n_bins, self._n_bins) for place in range(self._n_bins)]
+        n_stretches = self._stretches(k)
+        hits = self._hits[:n_stretches].sum(axis=0).tolist()
+        sums = [self._sums.total(place, n_stretches * self._n_bins, self._n_bins) for place in range(self._n_bins)]
         gaps = sum(abs(n_hits * ONE - total) for n_hits, total in zip(hits, sums, strict=True))
-        return _ratio(gaps, ONE * int(self._n[:k].sum()))
+        return _ratio(gaps, ONE * int(self._n[:n_stretches].sum()))

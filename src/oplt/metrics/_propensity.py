@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from oplt._typing import Label
 from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.params import count
-from oplt.validation import plain_names
+from oplt.validation import briefly, check_names, plain_names
 
 __all__ = ["PROPENSITY_PARAMETERS", "Propensities", "propensities"]
 
@@ -31,7 +32,15 @@ PROPENSITY_PARAMETERS: Mapping[str, tuple[float, float]] = MappingProxyType(
 
 
 class Propensities(dict[Label, float]):
-    """Propensities by label. A label that is not among them has that of a label never observed, `unseen`."""
+    """Propensities by label. A label that is not among them has that of a label never observed, `unseen`.
+
+    Examples
+    --------
+    >>> from oplt.metrics import Propensities
+    >>> found = Propensities({"common": 0.9}, unseen=0.2)
+    >>> found["common"], found["new"]
+    (0.9, 0.2)
+    """
 
     def __init__(self, values: Mapping[Label, float], unseen: float) -> None:
         super().__init__(values)
@@ -52,7 +61,8 @@ def propensities(
     Parameters
     ----------
     label_counts
-        How many training examples have each label: by name, or an array, whose places are the names.
+        How many training examples have each label, at most `n_examples`: by name, or an array, whose places are the
+        names.
     n_examples
         Number of training examples, at least 3 (so that C is positive).
     a, b
@@ -69,10 +79,10 @@ def propensities(
     >>> [round(found[label], 3) for label in ("common", "rare", "new")]
     [0.812, 0.145, 0.113]
     """
-    names, counts = _as_counts(label_counts)
     n = count("n_examples", n_examples, least=3, most=2**63)
+    names, counts = _as_counts(label_counts, n)
     for name, value in {"a": a, "b": b}.items():
-        if not 0 < value < math.inf:
+        if not (isinstance(value, Real) and 0 < value < math.inf):
             msg = f"{name} must be a number above 0, got {value!r}"
             raise InvalidParameterError(msg)
     c = (math.log(n) - 1) * math.pow(b + 1, a)
@@ -83,13 +93,24 @@ def propensities(
     return Propensities(dict(zip(names, map(of, counts.tolist()), strict=True)), unseen=of(0))
 
 
-def _as_counts(label_counts: Any) -> tuple[list[Label], npt.NDArray[np.float64]]:
-    if isinstance(label_counts, Mapping):
-        names, counts = plain_names(list(label_counts)), np.array(list(label_counts.values()))
-    else:
-        counts = np.asarray(label_counts)
-        names = list(range(counts.shape[0] if counts.ndim else 0))
-    if counts.ndim != 1 or (counts.size and counts.dtype.kind not in "iuf") or not np.all(counts >= 0):
-        msg = "label_counts must be a mapping from labels to counts, or a 1-D array of them; counts are numbers from 0"
+def _as_counts(label_counts: Any, n_examples: int) -> tuple[list[Label], npt.NDArray[np.float64]]:
+    given = list(label_counts.values()) if isinstance(label_counts, Mapping) else label_counts
+    try:
+        counts = np.asarray(given)
+    except ValueError:  # lists of different lengths
+        counts = np.empty(0, dtype=object)
+    if counts.ndim != 1 or counts.dtype.kind not in "iuf":
+        msg = (
+            f"label_counts must be a mapping from labels to counts, or a 1-D array of them, got {briefly(label_counts)}"
+        )
         raise InvalidInputError(msg)
-    return names, counts.astype(np.float64)
+    names = list(label_counts) if isinstance(label_counts, Mapping) else list(range(len(counts)))
+    check_names(names, "label")
+    bad = ~((counts >= 0) & (counts <= n_examples))
+    if bad.any():
+        place = int(np.argmax(bad))
+        msg = (
+            f"the count of label {names[place]!r} is {counts[place]}, but it must be from 0 to n_examples={n_examples}"
+        )
+        raise InvalidInputError(msg)
+    return plain_names(names), counts.astype(np.float64)

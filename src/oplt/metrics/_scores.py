@@ -72,6 +72,9 @@ class Scores:
 
     def merge(self, other: Scores) -> None:
         """Add all that another has seen. It must have been made with the same arguments."""
+        if not isinstance(other, Scores):
+            msg = f"other must be Scores, got {type(other).__name__}"
+            raise InvalidInputError(msg)
         if (self._cutoffs, self._bins) != (other._cutoffs, other._bins):
             msg = (
                 f"scores with k={self._cutoffs} and bins={self._bins} cannot take in those with k={other._cutoffs} and"
@@ -139,7 +142,7 @@ class Scores:
     @property
     def accuracy(self) -> float:
         """Share of the examples whose first label is true. For multi-class problems; the same as P@1."""
-        return self._ranking.precision(1)
+        return self._ranking.accuracy()
 
     @property
     def entropy_reduction(self) -> float:
@@ -196,7 +199,7 @@ def _propensities_of(scores: Scores) -> Mapping[Label, float] | None:
 
 def entropy_reduction_of(ranking: Ranking, sets: LabelSets) -> float:
     """Bits, as the paper's section on few-shot learning defines them; -inf if nothing was right."""
-    n_right, n_constant = ranking.n_hits(1), sets.most_frequent()
+    n_constant = sets.most_frequent()
     if not n_constant:
         return float("nan")
-    return math.log2(n_right / n_constant) if n_right else -math.inf
+    return math.log2(ranking.n_right / n_constant) if ranking.n_right else -math.inf
