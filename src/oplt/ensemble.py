@@ -6,27 +6,28 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import numpy.typing as npt
 
-from oplt import persistence
-from oplt._typing import Label, Row, Rows
+from oplt import _core, persistence
+from oplt._typing import Label, PointerArray, Row, Rows
 from oplt.errors import InvalidInputError, ModelFormatError
 from oplt.model import OnlinePLT
 from oplt.params import count, predict_params
+from oplt.persistence import ENSEMBLE
 from oplt.predictions import Predictions
 from oplt.validation import NamedRows, as_row, as_rows
 
 __all__ = ["Ensemble"]
 
-MAGIC = b"OPLTENSM"
 VERSION = 1
 _HEADER = struct.Struct("<8sII")  # magic, version, number of models
 _SIZE = struct.Struct("<Q")  # of a model, in bytes
+_MOST = 2**31  # labels that can be asked for
 
 
 class Ensemble:
@@ -34,7 +35,7 @@ class Ensemble:
 
     Each model is asked for its best labels, more of them than are wanted in the end; the probability of a label is the
     mean over the models, where a model that does not name it counts as 0. So a label that not all models name may get
-    less than its true mean, by at most the least probability that the others gave.
+    less than its true mean, never more; `predict_many` says by how much.
 
     Parameters
     ----------
@@ -50,11 +51,14 @@ class Ensemble:
     'dog'
     """
 
-    def __init__(self, models: Sequence[OnlinePLT]) -> None:
+    def __init__(self, models: Iterable[OnlinePLT]) -> None:
+        if not isinstance(models, Iterable):
+            msg = f"models must be a list of at least one OnlinePLT, got {type(models).__name__}: put it in a list"
+            raise InvalidInputError(msg)
         self._models = tuple(models)
-        if not self._models or not all(isinstance(model, OnlinePLT) for model in self._models):
-            kinds = ", ".join(type(model).__name__ for model in self._models) or "none"
-            msg = f"models must be at least one OnlinePLT, got {kinds}"
+        wrong = [type(model).__name__ for model in self._models if not isinstance(model, OnlinePLT)]
+        if wrong or not self._models:
+            msg = f"models must be a list of at least one OnlinePLT, got {wrong[0] if wrong else 'none'}"
             raise InvalidInputError(msg)
 
     @property
@@ -62,15 +66,25 @@ class Ensemble:
         """The models."""
         return self._models
 
-    def predict_one(self, x: Row, k: int = 5, *, candidates: int | None = None) -> list[tuple[Label, float]]:
-        """Predict the k most probable labels of one example; see `predict_many`."""
-        return self._predict(as_row(x), k, candidates)[0]
+    def predict_one(
+        self,
+        x: Row,
+        k: int | None = None,
+        *,
+        threshold: float | None = None,
+        beam: int | None = None,
+        candidates: int | None = None,
+    ) -> list[tuple[Label, float]]:
+        """Predict the labels of one example; see `predict_many`."""
+        return self._predict(as_row(x), k, threshold, beam, candidates)[0]
 
     def predict_many(
         self,
         X: Rows,  # noqa: N803 (a matrix)
-        k: int = 5,
+        k: int | None = None,
         *,
+        threshold: float | None = None,
+        beam: int | None = None,
         candidates: int | None = None,
     ) -> Predictions:
         """Predict the labels of many examples.
@@ -80,32 +94,55 @@ class Ensemble:
         X
             Features, as for `OnlinePLT.predict_many`.
         k
-            At most so many labels.
+            At most so many labels; 5 if neither `k` nor `threshold` is given.
+        threshold
+            Only labels whose mean probability is at least so large.
+        beam
+            Each model looks only into so many nodes of each level, as for `OnlinePLT.predict_one`.
         candidates
-            How many labels each model is asked for, at least `k`; twice `k`, but at least 10, if not given.
+            How many labels each model names, at least `k`: its most probable ones. If not given, twice `k`, but at
+            least 10; without `k`, all those that are at least as probable as `threshold` divided by the number of
+            models. As many as there are labels make the means exact.
 
         Returns
         -------
         Labels and their mean probabilities, most probable first; equally probable ones by name, integers first.
         `n_examples` is that of the model that has learnt least.
-        """
-        return self._predict(as_rows(X), k, candidates)
 
-    def _predict(self, rows: NamedRows, k: int, candidates: int | None) -> Predictions:
-        k = count("k", k)
-        asked = max(2 * k, 10) if candidates is None else count("candidates", candidates, least=k)
+        Notes
+        -----
+        A model that does not name a label counts as 0 in its mean. What a model does not name is at most as probable
+        as the least that it names: the mean is too small by at most the sum of these bounds over those models, divided
+        by the number of all models. With a `threshold` t and neither `k` nor `candidates`, n models and no beam, that
+        is less than t·(n - 1)/n². So no label whose true mean is below t is returned, and none whose true mean is at
+        least t·(1 + (n - 1)/n²) is missing.
+        """
+        return self._predict(as_rows(X), k, threshold, beam, candidates)
+
+    def _predict(
+        self, rows: NamedRows, k: int | None, threshold: float | None, beam: int | None, candidates: int | None
+    ) -> Predictions:
+        predict_params(k, threshold, beam, threads=1)  # checks them
+        if k is None and threshold is None:
+            k = 5
+        least = None
+        if candidates is not None:
+            count("candidates", candidates, least=1 if k is None else k)
+        elif k is not None:
+            candidates = min(max(2 * int(k), 10), _MOST)
+        elif threshold is not None:
+            least = threshold / len(self._models)
+
         columns: dict[Label, int] = {}  # of all labels that any model names
-        answers = [_ask(model, rows, asked, columns) for model in self._models]
-        total = sp.csr_array((len(rows), len(columns)), dtype=np.float64)
-        for matrix, _ in answers:
-            matrix.resize(total.shape)
-            total = total + matrix
-        return _best(total / len(self._models), k, list(columns), min(n_examples for _, n_examples in answers))
+        asked = (predict_params(candidates, least, beam, model._threads) for model in self._models)
+        answers = [_ask(model, rows, params, columns) for model, params in zip(self._models, asked, strict=True)]
+        means = _mean(answers, len(columns))
+        return _best(means, list(columns), len(rows), _MOST if k is None else k, threshold or 0.0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all models to one file. The file holds the old content or the new, whatever happens meanwhile."""
-        with persistence.replacing(Path(path), MAGIC, "ensemble") as file:
-            file.write(_HEADER.pack(MAGIC, VERSION, len(self._models)))
+        with persistence.replacing(Path(path), ENSEMBLE) as file:
+            file.write(_HEADER.pack(ENSEMBLE.magic, VERSION, len(self._models)))
             for model in self._models:
                 data = persistence.to_bytes(model._settings, model._core)
                 file.write(_SIZE.pack(len(data)))
@@ -125,40 +162,52 @@ class Ensemble:
         return f"<Ensemble of {len(self._models)} models: {', '.join(map(repr, self._models))}>"
 
 
-def _ask(model: OnlinePLT, rows: NamedRows, k: int, columns: dict[Label, int]) -> tuple[Any, int]:
-    """Get the probabilities of a model's best labels as a sparse matrix; labels without a column yet get one."""
-    params = predict_params(k, None, None, model._threads)
+@dataclass(frozen=True)
+class _Entries:
+    """Probabilities by row and column, and how many examples they were learnt from."""
+
+    row: PointerArray
+    column: PointerArray
+    probability: npt.NDArray[np.floating]
+    n_examples: int
+
+
+def _ask(model: OnlinePLT, rows: NamedRows, params: _core.PredictParams, columns: dict[Label, int]) -> _Entries:
+    """Get the labels that a model names. Those without a column yet get one."""
     indptr, ids, scores, n_examples = model._core.predict_many(rows.indptr, rows.names, rows.values, params)
     distinct, places = np.unique(ids, return_inverse=True)
     names = model._core.label_names(distinct)
     column_of = np.array([columns.setdefault(name, len(columns)) for name in names], dtype=np.int64)
-    parts = (scores.astype(np.float64), column_of[places.reshape(-1)], indptr)
-    return sp.csr_array(parts, shape=(len(rows), len(columns))), n_examples
+    row = np.repeat(np.arange(len(rows)), np.diff(indptr))
+    return _Entries(row, column_of[places.reshape(-1)], scores, n_examples)
 
 
-def _best(total: Any, k: int, names: list[Label], n_examples: int) -> Predictions:
-    """Find the k largest entries of each row."""
+def _mean(answers: list[_Entries], n_columns: int) -> _Entries:
+    """Average the probabilities; what an answer lacks counts as 0."""
+    keys = np.concatenate([answer.row * n_columns + answer.column for answer in answers])
+    distinct, places = np.unique(keys, return_inverse=True)
+    total = np.bincount(places.reshape(-1), weights=np.concatenate([answer.probability for answer in answers]))
+    row, column = np.divmod(distinct, max(n_columns, 1))
+    return _Entries(row, column, total / len(answers), min(answer.n_examples for answer in answers))
+
+
+def _best(means: _Entries, names: list[Label], n_rows: int, k: int, threshold: float) -> Predictions:
+    """Find the most probable labels of each row. Probabilities are compared as float32, as the core does."""
     by_name = sorted(range(len(names)), key=lambda i: (isinstance(names[i], str), names[i]))
-    rank = np.empty(len(names), dtype=np.int64)
-    rank[by_name] = np.arange(len(names))
-    row_of = np.repeat(np.arange(total.shape[0]), np.diff(total.indptr))
-    order = np.lexsort((rank[total.indices], -total.data, row_of))
-    kept = order[np.arange(len(order)) - total.indptr[row_of] < k]  # rows lie where they lay, sorted within
-    indptr = np.concatenate(([0], np.cumsum(np.minimum(np.diff(total.indptr), k))))
+    place_of = np.argsort(by_name)
+    scores = means.probability.astype(np.float32)
+    order = np.lexsort((place_of[means.column], -means.probability, means.row))
+    begins = np.searchsorted(means.row, np.arange(n_rows))
+    kept = order[(np.arange(len(order)) - begins[means.row] < k) & (scores[order] >= np.float32(threshold))]
+    indptr = np.searchsorted(means.row[kept], np.arange(n_rows + 1))
     labels = np.empty(len(names), dtype=object)
     labels[:] = names
-    return Predictions(labels[total.indices[kept]], total.data[kept].astype(np.float32), indptr, n_examples)
+    return Predictions(labels[means.column[kept]], scores[kept], indptr, means.n_examples)
 
 
 def _split(data: bytes) -> list[bytes]:
     """Take the content of a file apart into models, each of which has a checksum of its own."""
-    if len(data) < _HEADER.size or not data.startswith(MAGIC):
-        msg = f"not an oplt ensemble: it begins with {data[: len(MAGIC)]!r}"
-        raise ModelFormatError(msg)
-    _, version, n_models = _HEADER.unpack_from(data)
-    if version != VERSION:
-        msg = f"format version {version} of an ensemble, but this oplt reads version {VERSION}: install a newer oplt"
-        raise ModelFormatError(msg)
+    n_models = persistence.unpack_header(data, _HEADER, ENSEMBLE, VERSION)
     parts = []
     begin = _HEADER.size
     while begin + _SIZE.size <= len(data):

@@ -163,10 +163,6 @@ class OnlinePLT:
             msg = f"tree must be a LabelTree, got {type(tree).__name__}; see LabelTree.from_nested for nested lists"
             raise InvalidInputError(msg)
         leaves, labels = tree.leaves()
-        bad = _core.first_bad_name(labels)
-        if bad is not None:
-            msg = f"the label of node {leaves[bad[0]]} is {bad[1]}: labels are non-empty strings or integers"
-            raise InvalidInputError(msg)
         ids = np.full(tree.n_nodes, _core.NONE, dtype=np.uint32)
         ids[leaves] = np.arange(len(leaves), dtype=np.uint32)
         parents = np.where(tree.parents < 0, _core.NONE, tree.parents).astype(np.uint32)

@@ -16,7 +16,7 @@ import shutil
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,10 +26,34 @@ from oplt import _core
 from oplt.errors import InvalidInputError, InvalidParameterError, ModelFormatError
 from oplt.params import BatchSettings, Settings, settings_from
 
-__all__ = ["fingerprint", "from_bytes", "read", "replacing", "to_bytes", "write"]
+__all__ = [
+    "ENSEMBLE",
+    "TREE",
+    "fingerprint",
+    "from_bytes",
+    "read",
+    "replacing",
+    "to_bytes",
+    "unpack_header",
+    "what_is",
+    "write",
+]
 
-MAGIC = b"OPLTMODL"
-VERSION = 1
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file that there is: how it begins, and who reads it."""
+
+    name: str
+    magic: bytes
+    reader: str
+
+
+MODEL = Kind("model", b"OPLTMODL", "OnlinePLT.load")
+ENSEMBLE = Kind("ensemble", b"OPLTENSM", "Ensemble.load")
+TREE = Kind("tree", b"oplt-tree ", "oplt.trees.load")
+
+VERSION = 1  # of the format of models
 _HEADER = struct.Struct("<8sIQ")  # magic, version, length of the settings
 _DIGEST_SIZE = 32
 
@@ -40,7 +64,7 @@ AnySettings = Settings | BatchSettings
 def _emit(settings: AnySettings, model: _core.Model, write: Write) -> None:
     """Call `write` with all bytes of a model but the checksum."""
     encoded = json.dumps(asdict(settings), sort_keys=True).encode()
-    write(_HEADER.pack(MAGIC, VERSION, len(encoded)))
+    write(_HEADER.pack(MODEL.magic, VERSION, len(encoded)))
     write(encoded)
     model.save(write)
 
@@ -72,21 +96,21 @@ def to_bytes(settings: AnySettings, model: _core.Model) -> bytes:
 
 def write(settings: AnySettings, model: _core.Model, path: Path) -> None:
     """Save a model."""
-    with replacing(path, MAGIC, "model") as file:
+    with replacing(path, MODEL) as file:
         _emit_checked(settings, model, file.write)
 
 
 @contextmanager
-def replacing(path: Path, magic: bytes, what: str) -> Iterator[IO[bytes]]:
+def replacing(path: Path, kind: Kind) -> Iterator[IO[bytes]]:
     """Open a temporary file beside `path`, which takes its name if all goes well.
 
-    A file that is there already is replaced only if it begins with `magic`, as all of its kind do.
+    A file that is there already is replaced only if it is of the same kind.
     """
     path = path.resolve()  # through a link, to the file itself
     if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, f"there is no such folder to save the {what} in", str(path.parent))
-    if path.exists() and not _begins_with(path, magic):
-        msg = f"{path} exists and is not an oplt {what}: it is left alone; save under another name or remove it first"
+        raise FileNotFoundError(errno.ENOENT, f"there is no such folder to save the {kind.name} in", str(path.parent))
+    if path.exists() and not _begins_with(path, kind.magic):
+        msg = f"{path} exists and is not an oplt {kind.name}: save under another name, or remove it first"
         raise InvalidInputError(msg)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
@@ -128,19 +152,33 @@ def read(path: Path) -> tuple[AnySettings, _core.Model]:
         raise ModelFormatError(msg) from None
 
 
+def unpack_header(data: bytes, header: struct.Struct, kind: Kind, version: int) -> int:
+    """Check how a file begins: with its magic, its version and a number, which is returned."""
+    if not data.startswith(kind.magic):
+        msg = f"not an oplt {kind.name}: {what_is(data)}"
+        raise ModelFormatError(msg)
+    if len(data) < header.size:
+        msg = f"the {kind.name} is cut off after {len(data)} bytes"
+        raise ModelFormatError(msg)
+    _, found, number = header.unpack_from(data)
+    if found != version:
+        remedy = "install a newer oplt" if found > version else "the file is damaged"
+        msg = f"format version {found} of {kind.name} files, but this oplt reads version {version}: {remedy}"
+        raise ModelFormatError(msg)
+    return int(number)
+
+
+def what_is(data: bytes) -> str:
+    """Say what a file of another kind is."""
+    for kind in (MODEL, ENSEMBLE, TREE):
+        if data.startswith(kind.magic):
+            return f"it is an oplt {kind.name}, which {kind.reader} reads"
+    return f"it begins with {data[:16]!r}" if data else "it is empty"
+
+
 def from_bytes(data: bytes) -> tuple[AnySettings, _core.Model]:
     """Make a model of the content of a model file."""
-    if data[: len(MAGIC)] != MAGIC[: len(data)] or not data:
-        msg = f"not an oplt model: it begins with {data[: len(MAGIC)]!r}"
-        raise ModelFormatError(msg)
-    if len(data) < _HEADER.size + _DIGEST_SIZE:
-        msg = f"the model is cut off after {len(data)} bytes"
-        raise ModelFormatError(msg)
-    _, version, settings_size = _HEADER.unpack_from(data)
-    if version != VERSION:
-        remedy = "install a newer oplt" if version > VERSION else "the file is damaged"
-        msg = f"format version {version}, but this oplt reads version {VERSION}: {remedy}"
-        raise ModelFormatError(msg)
+    settings_size = unpack_header(data, _HEADER, MODEL, VERSION)
     content, digest = memoryview(data)[:-_DIGEST_SIZE], data[-_DIGEST_SIZE:]
     if hashlib.blake2b(content, digest_size=_DIGEST_SIZE).digest() != digest:
         msg = "the checksum does not match: the file is damaged or cut off"

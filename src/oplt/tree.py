@@ -10,12 +10,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from oplt import _core
 from oplt._typing import Label
 from oplt.errors import InvalidInputError
+from oplt.validation import briefly, plain_names
 
-__all__ = ["LabelTree"]
+__all__ = ["LabelTree", "WrongNodeError"]
 
 _ROOT = -1  # the root's entry among the parents
+
+
+class WrongNodeError(InvalidInputError):
+    """Nodes do not make a tree. The node is kept apart, for those who know it by another number."""
+
+    def __init__(self, node: int, what: str) -> None:
+        super().__init__(node, what)
+        self.node = node
+
+    def __str__(self) -> str:
+        return "node {}: {}".format(*self.args)
 
 
 class LabelTree:
@@ -26,8 +39,8 @@ class LabelTree:
     parents
         The parent of each node. Node 0 is the root; its parent is -1.
     labels
-        The label of each leaf, None for internal nodes. In the tree of a model that has not seen a label yet, the
-        root stands alone, without one.
+        The label of each leaf, a string or an integer that no other leaf has; None for internal nodes. In the tree of a
+        model that has not seen a label yet, the root stands alone, without one.
 
     Examples
     --------
@@ -44,27 +57,44 @@ class LabelTree:
 
     def __init__(self, parents: npt.ArrayLike, labels: Iterable[Label | None]) -> None:
         self.parents: npt.NDArray[np.int64] = _checked_parents(parents)
-        self.labels: tuple[Label | None, ...] = tuple(labels)
+        self.labels: tuple[Label | None, ...] = _checked_labels(labels, len(self.parents))
         self._children: list[list[int]] = [[] for _ in self.parents]
-        if len(self.labels) != len(self.parents):
-            msg = f"the tree has {len(self.parents)} parents but {len(self.labels)} labels: each node needs both"
-            raise InvalidInputError(msg)
         for node, parent in enumerate(self.parents.tolist()):
             if parent != _ROOT:
                 self._children[parent].append(node)
+        self._check_form()
+
+    def _check_form(self) -> None:
+        for node, (children, label) in enumerate(zip(self._children, self.labels, strict=True)):
+            if label is None and not children and self.n_nodes > 1:
+                raise WrongNodeError(node, "it has neither children nor a label, but each leaf has a label")
+            if label is not None and children:
+                raise WrongNodeError(node, f"it has children and the label {label!r}, but only leaves have one")
+        reached = [0]
+        for node in reached:  # grows while it is walked through
+            reached.extend(self._children[node])
+        if len(reached) < self.n_nodes:
+            lost = min(set(range(self.n_nodes)).difference(reached))
+            raise WrongNodeError(lost, "it is not below the root: its parents form a cycle")
 
     @classmethod
     def from_nested(cls, nested: Sequence[Any]) -> LabelTree:
         """Make a tree from lists of labels and of further lists, level by level."""
         if not isinstance(nested, (list, tuple)):
-            msg = f"nested must be a list of labels and of further lists, got {nested!r}"
+            msg = f"nested must be a list of labels and of further lists, got {briefly(nested)}"
             raise InvalidInputError(msg)
         parents, labels = [_ROOT], [None]
         queue: list[tuple[int, Any]] = [(0, nested)]
+        seen = {id(nested)}
         for parent, children in queue:  # grows while it is walked through
             for child in children:
                 is_leaf = not isinstance(child, (list, tuple))
-                queue.extend([] if is_leaf else [(len(parents), child)])
+                if not is_leaf:
+                    if id(child) in seen:  # the walk would go round for ever, or find its labels again
+                        msg = f"nested holds the list {briefly(child)} more than once: each node has one parent"
+                        raise InvalidInputError(msg)
+                    seen.add(id(child))
+                    queue.append((len(parents), child))
                 parents.append(parent)
                 labels.append(child if is_leaf else None)
         return cls(parents, labels)
@@ -128,14 +158,40 @@ class LabelTree:
 
 
 def _checked_parents(parents: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    array = np.asarray(parents)
+    try:
+        array = np.asarray(parents)
+    except ValueError:  # lists of different lengths
+        array = np.empty(0)
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
-        msg = f"the parents of a tree must be a list of integers, at least one, got {parents!r}"
+        msg = f"the parents of a tree must be a list of integers, at least one, got {briefly(parents)}"
         raise InvalidInputError(msg)
+    is_root = np.arange(len(array)) == 0
+    bad = np.where(is_root, array != _ROOT, (array < 0) | (array >= len(array)))
+    if bad.any():
+        node = int(np.argmax(bad))
+        wanted = "-1, as it is the root" if node == 0 else f"a node, 0 to {len(array) - 1}; only node 0 is a root"
+        raise WrongNodeError(node, f"its parent is {array[node]}, but must be {wanted}")
     checked = array.astype(np.int64)
     checked.flags.writeable = False  # the children are derived from it once
-    others = checked[1:]
-    if checked[0] != _ROOT or np.any((others < 0) | (others >= len(checked))):
-        msg = f"node 0 is the root, with parent -1; the parents of all others are nodes 0 to {len(checked) - 1}"
-        raise InvalidInputError(msg)
     return checked
+
+
+def _checked_labels(labels: Iterable[Label | None], n_nodes: int) -> tuple[Label | None, ...]:
+    if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
+        msg = f"the labels of a tree must be a list, None for internal nodes, got {briefly(labels)}"
+        raise InvalidInputError(msg)
+    given = list(labels)
+    if len(given) != n_nodes:
+        msg = f"the tree has {n_nodes} parents but {len(given)} labels: each node needs both"
+        raise InvalidInputError(msg)
+    leaves = [node for node, label in enumerate(given) if label is not None]
+    names = [given[node] for node in leaves]
+    bad = _core.first_bad_name(names)
+    if bad is not None:
+        raise WrongNodeError(leaves[bad[0]], f"its label is {bad[1]}: labels are non-empty strings or integers")
+    leaf_of: dict[Label, int] = {}
+    for node, name in zip(leaves, plain_names(names), strict=True):
+        if leaf_of.setdefault(name, node) != node:
+            raise WrongNodeError(node, f"its label {name!r} is that of node {leaf_of[name]}, too")
+        given[node] = name
+    return tuple(given)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -144,30 +145,41 @@ def test_a_bad_setting_is_refused(settings: dict[str, Any], message: str) -> Non
         OnlinePLT(**settings)
 
 
-def from_parents(parents: list[int], labels: list[Any]) -> OnlinePLT:
-    return OnlinePLT.from_tree(LabelTree(parents, labels))
-
-
 @pytest.mark.parametrize(
     ("parents", "labels", "message"),
     [
-        ([-1, 0, 0], [None, "a", "a"], "label 'a' occurs twice"),
-        ([-1, 0, 0], [None, 3, 3], "label 3 occurs twice"),
-        ([-1, 0, 0], [None, "a", None], "node 2 is a leaf without a label"),
-        ([-1, 0, 0], ["r", "a", "b"], "node 0 has both children and a label"),
-        ([-1, 0, 3, 2], [None, "a", None, None], "cycle"),
+        ([-1, 0, 0], [None, "a", "a"], "node 2: its label 'a' is that of node 1, too"),
+        ([-1, 0, 0], [None, 3, np.int64(3)], "node 2: its label 3 is that of node 1, too"),
+        ([-1, 0, 0], [None, "a", None], "node 2: it has neither children nor a label"),
+        ([-1, 0, 0], ["r", "a", "b"], "node 0: it has children and the label 'r'"),
+        ([-1, 0, 3, 2], [None, "a", None, None], "node 2: it is not below the root: its parents form a cycle"),
+        ([-1, 0, 2], [None, "a", None], "node 2: it is not below the root"),
+        ([-1, 0], [None, 1.5], "node 1: its label is 1.5"),
+        ([-1, 0], 5, "labels of a tree must be a list, None for internal nodes, got 5"),
+        ([-1], "x", "labels of a tree must be a list, None for internal nodes, got 'x'"),
+        ([[-1], [0, 1]], [None, "a"], "list of integers"),
         ([-1, 0], [None, "a", "b"], "2 parents but 3 labels"),
-        ([-1, 5], [None, "a"], "parents of all others are nodes 0 to 1"),
-        ([-1, -2], [None, "a"], "parents of all others"),
-        ([0, 0], [None, "a"], "node 0 is the root"),
+        ([-1, 5], [None, "a"], "node 1: its parent is 5, but must be a node, 0 to 1; only node 0 is a root"),
+        ([-1, -1], [None, "a"], "node 1: its parent is -1, but must be a node"),
+        ([0, 0], [None, "a"], "node 0: its parent is 0, but must be -1, as it is the root"),
         ([-1, 0.0], [None, "a"], "list of integers"),
         ([], [], "list of integers, at least one"),
-        ([-1, 0, 0], [None, "a", ["b"]], r"label of node 2 is \['b'\]"),
+        ([-1, 0, 0], [None, "a", ["b"]], r"node 2: its label is \['b'\]"),
     ],
 )
 def test_a_bad_tree_is_refused(parents: list[int], labels: list[Any], message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        from_parents(parents, labels)
+    with pytest.raises(InvalidInputError, match=message) as raised:
+        LabelTree(parents, labels)
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)  # errors of workers travel
+
+
+def test_a_list_that_holds_itself_or_is_held_twice_is_refused() -> None:
+    endless: list[Any] = ["a"]
+    endless.append(endless)
+    shared = ["b", "c"]
+    for nested in (endless, ["a", shared, [shared]]):
+        with pytest.raises(InvalidInputError, match="more than once: each node has one parent"):
+            LabelTree.from_nested(nested)
 
 
 @pytest.mark.parametrize("nested", [5, "abc", None])

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oplt import Ensemble, InvalidInputError, InvalidParameterError, ModelFormatError, OnlinePLT
+from oplt import Ensemble, InvalidInputError, InvalidParameterError, ModelFormatError, OnlinePLT, trees
 from oplt.datasets import make_stream
 
 
@@ -114,20 +115,92 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
 
 def test_models_and_ensembles_are_not_mixed_up(tmp_path: Path) -> None:
     model = online(0, n=5)
-    model.save(tmp_path / "m")
-    Ensemble([model]).save(tmp_path / "e")
-    with pytest.raises(ModelFormatError, match="not an oplt ensemble"):
-        Ensemble.load(tmp_path / "m")
-    with pytest.raises(ModelFormatError, match="not an oplt model"):
-        OnlinePLT.load(tmp_path / "e")
+    model.save(tmp_path / "model")
+    Ensemble([model]).save(tmp_path / "ensemble")
+    trees.save(model.tree, tmp_path / "tree")
+    load: dict[str, Any] = {"model": OnlinePLT.load, "ensemble": Ensemble.load, "tree": trees.load}
+    reader = {"model": "OnlinePLT.load", "ensemble": "Ensemble.load", "tree": "oplt.trees.load"}
+    for file, wanted in itertools.permutations(load, 2):
+        with pytest.raises((ModelFormatError, InvalidInputError), match=f"it is an oplt {file}, which {reader[file]}"):
+            load[wanted](tmp_path / file)
     with pytest.raises(InvalidInputError, match="is not an oplt ensemble"):
-        Ensemble([model]).save(tmp_path / "m")
+        Ensemble([model]).save(tmp_path / "model")
 
 
-@pytest.mark.parametrize("wrong", [[], ["model"], [None]])
-def test_something_else_than_models_is_refused(wrong: list[Any]) -> None:
-    with pytest.raises(InvalidInputError, match="at least one OnlinePLT"):
+@pytest.mark.parametrize(("version", "remedy"), [(0, "the file is damaged"), (2, "install a newer oplt")])
+def test_another_version_is_refused_saying_why(version: int, remedy: str, tmp_path: Path) -> None:
+    path = tmp_path / "e"
+    Ensemble([OnlinePLT()]).save(path)
+    data = bytearray(path.read_bytes())
+    data[8] = version
+    path.write_bytes(data)
+    with pytest.raises(ModelFormatError, match=f"version {version} of ensemble files, .* reads version 1: {remedy}"):
+        Ensemble.load(path)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "got"), [([], "none"), (["a"], "str"), ([OnlinePLT(), None], "NoneType"), (5, "int"), (OnlinePLT(), "On")]
+)
+def test_something_else_than_models_is_refused(wrong: Any, got: str) -> None:
+    with pytest.raises(InvalidInputError, match=f"a list of at least one OnlinePLT, got {got}"):
         Ensemble(wrong)
+
+
+def true_means(models: list[OnlinePLT], x: dict[Any, float]) -> dict[Any, float]:
+    return dict(mean_of_all(models, x, candidates=1000))
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.02, 0.1, 0.3, 1.0])
+def test_a_threshold_is_for_the_mean(
+    models: list[OnlinePLT], questions: list[dict[Any, float]], threshold: float
+) -> None:
+    n, ensemble = len(models), Ensemble(models)
+    for x in questions:
+        means = true_means(models, x)
+        exact = {label for label, mean in means.items() if mean >= threshold}
+        asked_for_all = ensemble.predict_one(x, threshold=threshold, candidates=1000)
+        assert {label for label, _ in asked_for_all} == exact
+        assert [p for _, p in asked_for_all] == pytest.approx(sorted((means[label] for label in exact), reverse=True))
+
+        found = ensemble.predict_one(x, threshold=threshold)
+        sure = {label for label, mean in means.items() if mean >= threshold * (1 + (n - 1) / n**2)}
+        assert sure <= {label for label, _ in found} <= exact
+        for label, probability in found:
+            assert means[label] - threshold * (n - 1) / n**2 <= probability + 1e-6
+            assert probability <= means[label] + 1e-6
+        assert ensemble.predict_one(x, k=2, threshold=threshold, candidates=1000) == asked_for_all[:2]
+        assert ensemble.predict_many([x], threshold=threshold)[0] == found
+
+
+def test_a_threshold_of_an_ensemble_of_one_is_that_of_the_model(questions: list[dict[Any, float]]) -> None:
+    model = online(1)
+    for x in questions:
+        threshold = model.predict_one(x, k=3)[-1][1]  # the third just reaches it
+        assert Ensemble([model]).predict_one(x, threshold=threshold) == model.predict_one(x, threshold=threshold)
+
+
+def test_each_model_is_searched_by_the_beam(models: list[OnlinePLT], questions: list[dict[Any, float]]) -> None:
+    ensemble = Ensemble(models)
+    for x in questions:
+        total: dict[Any, float] = defaultdict(float)
+        for model in models:
+            for label, probability in model.predict_one(x, k=10, beam=1):
+                total[label] += probability / len(models)
+        assert dict(ensemble.predict_one(x, k=10, beam=1, candidates=10)) == pytest.approx(
+            dict(sorted(total.items(), key=lambda item: (-item[1], item[0]))[:10])
+        )
+    assert list(ensemble.predict_many(questions, k=3, beam=1)) != list(ensemble.predict_many(questions, k=3))
+
+
+def test_a_huge_k_gives_all_labels(models: list[OnlinePLT], questions: list[dict[Any, float]]) -> None:
+    found = Ensemble(models).predict_one(questions[0], k=2**31)
+    assert dict(found) == pytest.approx(true_means(models, questions[0]))
+
+
+@pytest.mark.parametrize("question", [{"threshold": 2}, {"threshold": "x"}, {"beam": 0}, {"k": 0}, {"candidates": 0}])
+def test_bad_questions_are_refused(question: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameterError, match=next(iter(question))):
+        Ensemble([OnlinePLT()]).predict_one({}, **question)
 
 
 def test_fewer_candidates_than_answers_are_refused() -> None:
