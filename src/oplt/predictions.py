@@ -5,15 +5,21 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from oplt._typing import FloatArray, IdArray, Label, PointerArray
+from oplt.errors import InvalidInputError
+from oplt.params import count
+from oplt.validation import briefly
 
-__all__ = ["Predictions", "named"]
+__all__ = ["Predictions", "as_pairs", "named"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +27,7 @@ class Predictions:
     """The labels predicted for each example, most probable first; never a dense matrix.
 
     Those of example i are `labels[indptr[i]:indptr[i + 1]]`. Iterating or indexing gives them as lists of
-    (label, probability).
+    (label, probability); a slice gives the predictions for some of the examples.
 
     Attributes
     ----------
@@ -33,12 +39,42 @@ class Predictions:
         Where each example's labels begin and end.
     n_examples
         How many examples the model had learnt when it answered.
+
+    Examples
+    --------
+    >>> from oplt import OnlinePLT
+    >>> model = OnlinePLT()
+    >>> model.learn_many([{"purrs": 1}, {"barks": 1}], ["cat", "dog"])
+    >>> found = model.predict_many([{"purrs": 1}, {"barks": 1}], k=2)
+    >>> [label for label, probability in found[0]]
+    ['cat', 'dog']
+    >>> found[:1]
+    <Predictions for 1 examples: 2 labels>
     """
 
     labels: npt.NDArray[np.object_]
     scores: FloatArray
     indptr: PointerArray
     n_examples: int
+
+    def __post_init__(self) -> None:
+        labels, scores, indptr = self.labels, self.scores, self.indptr
+        _check_array("labels", labels, "objects", "O")
+        _check_array("scores", scores, "floats", "f")
+        _check_array("indptr", indptr, "integers", "iu")
+        if len(labels) != len(scores):
+            msg = f"there are {len(labels)} labels but {len(scores)} scores: each label needs one"
+            raise InvalidInputError(msg)
+        if not len(indptr) or indptr[0] != 0 or indptr[-1] != len(labels) or np.any(indptr[1:] < indptr[:-1]):
+            msg = f"indptr must rise from 0 to the number of labels, {len(labels)}, got {briefly(indptr)}"
+            raise InvalidInputError(msg)
+        bad = np.isnan(scores)
+        if bad.any():
+            place = int(np.argmax(bad))
+            row = int(np.searchsorted(indptr, place, side="right")) - 1
+            msg = f"the score of label {labels[place]!r} of row {row} is NaN: labels are ranked by their scores"
+            raise InvalidInputError(msg)
+        count("n_examples", self.n_examples, least=0, most=2**64)
 
     @classmethod
     def from_rows(cls, rows: Iterable[Iterable[tuple[Label, float]]], *, n_examples: int = 0) -> Predictions:
@@ -49,18 +85,30 @@ class Predictions:
         >>> Predictions.from_rows([[("cat", 0.9), ("dog", 0.2)], []])
         <Predictions for 2 examples: 2 labels>
         """
-        lists = [list(row) for row in rows]
-        pairs = [pair for row in lists for pair in row]
+        if not isinstance(rows, Iterable):
+            msg = f"rows must be lists of (label, probability), one for each example, got {briefly(rows)}"
+            raise InvalidInputError(msg)
+        pairs: list[tuple[Label, float]] = []
+        ends = [0]
+        for i, row in enumerate(rows):
+            pairs.extend(as_pairs(row, f"row {i}"))
+            ends.append(len(pairs))
         labels = np.empty(len(pairs), dtype=object)
         labels[:] = [label for label, _ in pairs]
-        scores = np.array([score for _, score in pairs], dtype=np.float32)
-        indptr = np.cumsum([0, *map(len, lists)], dtype=np.int64)
-        return cls(labels, scores, indptr, n_examples)
+        with np.errstate(over="ignore"):  # scores of other systems may be infinite
+            scores = np.array([score for _, score in pairs], dtype=np.float64).astype(np.float32)
+        return cls(labels, scores, np.array(ends, dtype=np.int64), n_examples)
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
-    def __getitem__(self, row: int) -> list[tuple[Label, float]]:
+    @overload
+    def __getitem__(self, row: int) -> list[tuple[Label, float]]: ...
+    @overload
+    def __getitem__(self, row: slice) -> Predictions: ...
+    def __getitem__(self, row: int | slice) -> list[tuple[Label, float]] | Predictions:
+        if isinstance(row, slice):
+            return self._some(np.arange(len(self))[row])
         row = operator.index(row)
         if not -len(self) <= row < len(self):
             msg = f"row {row} of {len(self)} predictions"
@@ -68,11 +116,37 @@ class Predictions:
         begin, end = self.indptr[row % len(self)], self.indptr[row % len(self) + 1]
         return list(zip(self.labels[begin:end].tolist(), self.scores[begin:end].tolist(), strict=True))
 
+    def _some(self, rows: PointerArray) -> Predictions:
+        begins, ends = self.indptr[rows], self.indptr[rows + 1]
+        indptr = np.concatenate(([0], np.cumsum(ends - begins)))
+        places = np.arange(indptr[-1]) + np.repeat(begins - indptr[:-1], ends - begins)
+        return Predictions(self.labels[places], self.scores[places], indptr, self.n_examples)
+
     def __iter__(self) -> Iterator[list[tuple[Label, float]]]:
         return (self[row] for row in range(len(self)))
 
     def __repr__(self) -> str:
         return f"<Predictions for {len(self)} examples: {len(self.labels)} labels>"
+
+
+def _check_array(name: str, given: Any, content: str, kinds: str) -> None:
+    if not isinstance(given, np.ndarray) or given.ndim != 1 or given.dtype.kind not in kinds:
+        msg = (
+            f"{name} of predictions must be a 1-D array of {content}, got {briefly(given)};"
+            " Predictions.from_rows makes them of lists"
+        )
+        raise InvalidInputError(msg)
+
+
+def as_pairs(row: Any, what: str) -> list[tuple[Label, float]]:
+    """Check that an answer is a list of labels and scores."""
+    if not isinstance(row, (str, Mapping)):  # of these, only the keys or the letters would be seen
+        with suppress(TypeError, ValueError, OverflowError):
+            pairs = list(row)
+            array("d", [score for _, score in pairs])  # takes numbers only
+            return pairs
+    msg = f"{what} must be a list of (label, probability), got {briefly(row)}"
+    raise InvalidInputError(msg)
 
 
 def named(ids: IdArray, names_of: Callable[[IdArray], list[Label]]) -> npt.NDArray[np.object_]:

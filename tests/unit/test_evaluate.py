@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oplt import InvalidInputError, InvalidParameterError, OnlinePLT, Predictions
+from oplt import Ensemble, InvalidInputError, InvalidParameterError, OnlinePLT, Predictions
 from oplt.datasets import make_stream
 from oplt.evaluate import Bucket, Report, progressive
 from oplt.metrics import Scores
@@ -75,7 +75,7 @@ def test_it_is_a_loop_of_predict_one_and_learn_one(stream: Stream, delay: int, e
 def test_rows_that_are_scored_in_chunks_make_the_same_reports() -> None:
     stream = list(make_stream(50, n_labels=9))
     whole = list(progressive(OnlinePLT(), stream, every=20))
-    with mock.patch("oplt.evaluate._CHUNK", 3):
+    with mock.patch("oplt.reports._CHUNK", 3):
         assert list(progressive(OnlinePLT(), stream, every=20)) == whole
 
 
@@ -187,7 +187,18 @@ def test_a_model_that_says_too_much_is_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"k": 0}, {"window": 0}, {"every": 0}, {"delay": -1}, {"frequencies": (5, 5)}, {"frequencies": (0, 5)}]
+    "settings",
+    [
+        {"k": 0},
+        {"window": 0},
+        {"every": 0},
+        {"delay": -1},
+        {"frequencies": (5, 5)},
+        {"frequencies": (0, 5)},
+        {"frequencies": 5},
+        {"frequencies": (1, 5, 10)},
+        {"frequencies": None},
+    ],
 )
 def test_bad_settings_are_refused_at_once(settings: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameterError, match=next(iter(settings))):
@@ -197,9 +208,11 @@ def test_bad_settings_are_refused_at_once(settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("example", "message"),
     [
-        ({"x": 1.0}, r"example 1 of the stream must be \(x, labels\) or \(x, labels, weight\), got dict"),
+        ({"x": 1.0}, r"example 1 of the stream must be \(x, labels\) or \(x, labels, weight\), got {'x': 1.0}"),
         (({"x": 1.0},), r"example 1 of the stream must be \(x, labels\)"),
-        (({"x": 1.0}, [""]), "example 1 of the stream: label 0 of row 0 is an empty string"),
+        (({"x": 1.0}, [""]), "example 1 of the stream: label 0 is an empty string"),
+        (({"x": 1.0}, "a", 0), "example 1 of the stream: the weight is 0.0, but weights are above 0"),
+        (({"x": 1.0}, "a", None), "example 1 of the stream: weights must be 1 numbers"),
     ],
 )
 def test_a_bad_example_is_named_and_neither_predicted_nor_learnt(example: Any, message: str) -> None:
@@ -207,3 +220,73 @@ def test_a_bad_example_is_named_and_neither_predicted_nor_learnt(example: Any, m
     with pytest.raises(InvalidInputError, match=message):
         last(progressive(model, [({}, "a"), example]))
     assert model.calls == [("predict", {}), ("learn", {})]
+
+
+@pytest.mark.parametrize("delay", [0, 1])
+@pytest.mark.parametrize("value", [float("nan"), None])
+def test_what_a_model_refuses_is_named_by_its_place_in_the_stream(value: Any, delay: int) -> None:
+    stream = [({"x": 1.0}, "a"), ({"x": 1.0}, "b"), ({"x": value}, "c")]
+    with pytest.raises(InvalidInputError, match=r"^example 2 of the stream: feature 'x' has the value (nan|None)"):
+        last(progressive(OnlinePLT(), stream, delay=delay))
+
+
+def test_an_example_that_cannot_be_learnt_is_named_though_later_ones_were_predicted() -> None:
+    class Picky(Parrot):
+        def learn_one(self, _: Any, labels: Any, **__: float) -> None:
+            if labels == "c":
+                msg = "not this one"
+                raise InvalidInputError(msg)
+
+    with pytest.raises(InvalidInputError, match="^example 2 of the stream: not this one"):
+        last(progressive(Picky(), [({}, label) for label in "abcdef"], delay=2))
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (5, r"has the method predict_one\(x, k\), got int"),
+        (Ensemble([OnlinePLT()]), r"has the method learn_one\(x, labels\), got Ensemble"),
+        (OnlinePLT, "got the class OnlinePLT: make one"),
+    ],
+)
+def test_what_is_no_model_is_refused_at_once(model: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        progressive(model, [])
+
+
+@pytest.mark.parametrize(
+    ("stream", "message"),
+    [
+        (5, r"such as zip\(X, Y\), or a pair of matrices \(X, Y\), got int"),
+        ({"x": "a"}, "got dict"),
+        ("xa", "got str"),
+        (np.eye(2), "got ndarray"),
+        (sp.csr_array(np.eye(2)), "got csr_array"),
+        ((np.eye(2), ["a"]), "X has 2 rows but Y has 1"),
+        ((np.array([[1.0, np.nan]]), ["a"]), "X has the value nan in row 0"),
+    ],
+)
+def test_what_is_no_stream_is_refused_at_once(stream: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        progressive(OnlinePLT(), stream)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (None, r"must be a list of \(label, probability\), got None"),
+        ({"ab": 1.0}, r"must be a list of \(label, probability\), got {'ab': 1.0}"),
+        (["a", "b"], r"must be a list of \(label, probability\), got \['a', 'b'\]"),
+        ([("a", "high")], "must be a list of"),
+        ([("a", 0.5), (None, 0.4)], "what predict_one returns: label 1 is None"),
+        ([("a", 0.5), ("a", 0.4)], "each label once and no NaN, got .*'a', 0.4"),
+        ([("a", float("nan"))], "each label once and no NaN"),
+    ],
+)
+def test_an_answer_in_another_form_is_refused_where_it_is_given(answer: Any, message: str) -> None:
+    class Odd(Parrot):
+        def predict_one(self, x: Any, k: int) -> Any:
+            return answer if len(self.said) == 2 else super().predict_one(x, k)
+
+    with pytest.raises(InvalidInputError, match=f"^example 2 of the stream: .*{message}"):
+        last(progressive(Odd(), [({}, label) for label in "abc"]))
