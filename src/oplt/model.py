@@ -15,7 +15,7 @@ import numpy.typing as npt
 from oplt import _core, persistence, trees
 from oplt._typing import FloatArray, Label, LabelRows, Labels, Row, Rows
 from oplt.errors import InvalidInputError
-from oplt.params import BatchSettings, Settings, count, predict_params
+from oplt.params import BatchSettings, Settings, check_setting_names, count, predict_params
 from oplt.predictions import Predictions, named
 from oplt.tree import LabelTree
 from oplt.validation import NamedLabels, NamedRows, as_labels, as_row, as_rows, as_weights
@@ -130,6 +130,7 @@ class OnlinePLT:
         **changes
             Settings to change.
         """
+        check_setting_names("OnlinePLT.paper", changes)
         settings = {"policy": "best-greedy", "alpha": 0.75, "arity": 2, "max_leaves": 100, "gate": 0.0}
         return cls(**{**settings, "learning_rate": 1.0, "adagrad_eps": 0.01, **changes})
 
@@ -154,6 +155,7 @@ class OnlinePLT:
         >>> model.predict_one({"purrs": 1.0}, k=1)[0][0]
         'cat'
         """
+        check_setting_names("OnlinePLT.from_tree", settings)
         threads = settings.pop("threads", 1)
         return cls._on_tree(tree, Settings(**settings), threads)
 
@@ -275,6 +277,7 @@ class OnlinePLT:
         >>> model.n_labels, model.n_examples
         (5, 5)
         """
+        check_setting_names("OnlinePLT.warm_start", settings)
         rows = as_rows(X)
         labels, checked_weights = as_labels(Y, len(rows)), as_weights(weights, len(rows))
         threads = settings.get("threads", 1)

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+import difflib
 import operator
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from oplt import _core
 from oplt.errors import InvalidParameterError
 
-__all__ = ["BatchSettings", "Settings", "count", "predict_params", "settings_from"]
+__all__ = ["BatchSettings", "Settings", "check_setting_names", "count", "predict_params", "settings_from"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,17 @@ class BatchSettings:
     def to_core(self) -> _core.TrainParams:
         """Convert to what the trained model keeps."""
         return self.to_solver().of_model()
+
+
+def check_setting_names(method: str, given: Iterable[str]) -> None:
+    """Refuse what is no setting, as Python does where they are written out, and name the one that is meant."""
+    known = [*(field.name for field in fields(Settings)), "threads"]
+    for name in given:
+        if name not in known:
+            nearest = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {nearest[0]!r}?" if nearest else f"the settings are {', '.join(known)}"
+            msg = f"{method} has no setting {name!r}: {hint}"
+            raise TypeError(msg)
 
 
 def settings_from(saved: dict[str, Any]) -> Settings | BatchSettings:

@@ -146,6 +146,18 @@ def test_a_bad_setting_is_refused(settings: dict[str, Any], message: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("method", "args"),
+    [("from_tree", [LabelTree.from_nested(["a", "b"])]), ("warm_start", [[{"x": 1.0}], ["a"]]), ("paper", [])],
+)
+def test_a_misspelt_setting_is_named_with_what_is_meant(method: str, args: list[Any]) -> None:
+    make = getattr(OnlinePLT, method)
+    with pytest.raises(TypeError, match=rf"^OnlinePLT\.{method} has no setting 'aritty': did you mean 'arity'\?$"):
+        make(*args, aritty=2)
+    with pytest.raises(TypeError, match="has no setting 'qqq': the settings are policy, alpha, .*, threads$"):
+        make(*args, qqq=2)
+
+
+@pytest.mark.parametrize(
     ("parents", "labels", "message"),
     [
         ([-1, 0, 0], [None, "a", "a"], "node 2: its label 'a' is that of node 1, too"),

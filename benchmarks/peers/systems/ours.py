@@ -11,13 +11,31 @@ from typing import Any
 from common import TOP, DataSet, Result
 from libraries import Library, measure
 
-from oplt import OnlinePLT, trees
+from oplt import Ensemble, OnlinePLT, trees
 
 PAPER = OnlinePLT.paper().settings
 SAMPLE = 10  # one of so many rows is what the paper starts warmly from
 
 
-class Ours(Library):
+class Own(Library):
+    """A model of ours, however it learns."""
+
+    model: OnlinePLT | Ensemble
+
+    def save(self, path: Path) -> None:
+        """One file."""
+        self.model.save(path)
+
+    def predict(self, X: Any) -> Any:
+        """All rows at once."""
+        return self.model.predict_many(X, k=TOP)
+
+    def labels(self, found: Any) -> Iterable[list[int]]:
+        """Leave out the probabilities."""
+        return ([label for label, _ in row] for row in found)
+
+
+class Ours(Own):
     """An `OnlinePLT` with some settings. Making a tree counts as learning."""
 
     def __init__(self, preset: str, threads: int) -> None:
@@ -45,22 +63,10 @@ class Ours(Library):
 
     def learn(self) -> None:
         """One pass in the order of the file."""
-        self.model = self.make()
-        n = self.model.n_examples
+        self.model = model = self.make()
+        n = model.n_examples
         rest = (self.X[n:], self.Y[n:]) if n > 0 else (self.X, self.Y)  # a slice is a copy
-        self.model.learn_many(*rest)
-
-    def save(self, path: Path) -> None:
-        """One file."""
-        self.model.save(path)
-
-    def predict(self, X: Any) -> Any:
-        """All rows at once."""
-        return self.model.predict_many(X, k=TOP)
-
-    def labels(self, found: Any) -> Iterable[list[int]]:
-        """Leave out the probabilities."""
-        return ([label for label, _ in row] for row in found)
+        model.learn_many(*rest)
 
 
 def run(data: DataSet, workdir: Path, *, preset: str, threads: int = 1) -> Result:

@@ -4,17 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-from common import TOP, DataSet, Result
-from libraries import Library, measure
+from common import DataSet, Result
+from libraries import measure
 
-import oplt
+from oplt import Ensemble, OnlinePLT
+from systems.ours import Own
 
 
-class OursBatch(Library):
+class OursBatch(Own):
     """`OnlinePLT.fit_batch` with its default settings, which are those of omikuji."""
 
     def __init__(self, n_trees: int) -> None:
@@ -22,20 +21,8 @@ class OursBatch(Library):
 
     def learn(self) -> None:
         """Cluster the labels and train the trees, one after the other."""
-        models = [oplt.OnlinePLT.fit_batch(self.X, self.Y, seed=seed) for seed in range(self.n_trees)]
-        self.model = models[0] if self.n_trees == 1 else oplt.Ensemble(models)
-
-    def save(self, path: Path) -> None:
-        """One file."""
-        self.model.save(path)
-
-    def predict(self, X: Any) -> Any:
-        """All rows at once."""
-        return self.model.predict_many(X, k=TOP)
-
-    def labels(self, found: Any) -> Iterable[list[int]]:
-        """Leave out the probabilities."""
-        return ([label for label, _ in row] for row in found)
+        models = [OnlinePLT.fit_batch(self.X, self.Y, seed=seed) for seed in range(self.n_trees)]
+        self.model = models[0] if self.n_trees == 1 else Ensemble(models)
 
 
 def run(data: DataSet, workdir: Path, *, n_trees: int) -> Result:
