@@ -149,6 +149,7 @@ void DualSolver::Group<kLanes>::minimise_squared_hinge() {
     shuffle(all.first(n_active), random_);
     Range range;
     for (std::size_t s = 0; s < n_active;) {
+      memory_.meter_.add(rows_.n_values(all[s]));
       if (step_squared_hinge(all[s], diagonal, bounds, range)) {
         std::swap(all[s], all[--n_active]);
       } else {
@@ -236,6 +237,7 @@ void DualSolver::Group<kLanes>::minimise_logistic() {
     double largest = 0.0;
     std::size_t n_newton = 0;
     for (const std::uint32_t i : memory_.active_) {
+      memory_.meter_.add(rows_.n_values(i));
       largest = std::max(largest, step_logistic(i, inner_tolerance, n_newton));
     }
     if (largest < params_.tolerance) {

@@ -149,6 +149,9 @@ void Model::fit(const NamedRows& x, const NamedLabels& y, const BatchParams& par
   SpanPool<LabelId> label_sets;
   std::vector<Example> examples;
   for (std::size_t i = 0; i < n_rows; ++i) {
+    if (poll && i % kPollEvery == 0) {
+      poll();
+    }
     labels_.find_row(y.names, y.bounds.begin(i), y.bounds.end(i), labels);
     const auto unknown = std::find(labels.begin(), labels.end(), kNone);
     if (unknown != labels.end()) {

@@ -214,3 +214,29 @@ TEST("what poll throws ends the training") {
   const auto stop = [] { throw InvalidInput("stop"); };
   CHECK_THROWS_WITH(InvalidInput, "stop", train_batch(make_params(Loss::kLogistic), tree, views(stream), 1, stop));
 }
+
+TEST("the training can be ended inside a node, also by a thread that has nothing left to do") {
+  const std::vector<StreamExample> stream = random_examples(11, 400, 1);
+  const std::vector<Example> examples = views(stream);
+  BatchParams params = make_params(Loss::kLogistic);
+  params.tolerance = 1e-9;
+  params.max_iterations = 4'000'000'000;  // hours
+  for (const Loss loss : kBoth) {
+    params.loss = loss;
+    params.cost = 1e6;
+    // The root's own classifier, and that of the children of one node.
+    const LabelTree lone(std::vector<NodeId>{kNone}, std::vector<LabelId>{0});
+    const LabelTree flat(std::vector<NodeId>{kNone, 0, 0}, std::vector<LabelId>{kNone, 0, 1});
+    for (const LabelTree& tree : {lone, flat}) {
+      for (const std::size_t threads : {1U, 2U}) {
+        int polls = 0;
+        const auto stop_inside = [&] {
+          if (++polls > 3) {  // before the node there is one at most
+            throw InvalidInput("stop");
+          }
+        };
+        CHECK_THROWS_WITH(InvalidInput, "stop", train_batch(params, tree, examples, threads, stop_inside));
+      }
+    }
+  }
+}

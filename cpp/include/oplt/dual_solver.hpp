@@ -4,9 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "oplt/interruption.hpp"
 #include "oplt/params.hpp"
 #include "oplt/random.hpp"
 #include "oplt/types.hpp"
@@ -21,6 +24,7 @@ struct DenseRows {
   std::size_t n_features = 0;
 
   std::size_t size() const { return indptr.size() - 1; }
+  std::size_t n_values(std::size_t i) const { return indptr[i + 1] - indptr[i]; }
 };
 
 /// The rows that are positive for one classifier, in any order; repetitions do no harm.
@@ -39,6 +43,9 @@ class DualSolver {
  public:
   static constexpr std::size_t kMostColumns = 8;
 
+  /// `check`, if given, is called every now and then; what it throws ends solve().
+  explicit DualSolver(std::function<void()> check = {}) : meter_(std::move(check)) {}
+
   /// Solves 1 to kMostColumns classifiers.
   void solve(const DenseRows& rows, std::span<const Positives> columns, const BatchParams& params, Random random);
 
@@ -52,6 +59,7 @@ class DualSolver {
   template <std::size_t kLanes>
   void solve_group(const DenseRows& rows, std::span<const Positives> columns, const BatchParams& params, Random random);
 
+  WorkMeter meter_;
   std::size_t n_lanes_ = 1;
   std::vector<double> weights_;      // by feature, then lane
   std::vector<double> targets_;      // by row, then lane: 1 or -1
