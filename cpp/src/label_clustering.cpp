@@ -266,7 +266,7 @@ TreeNodes cluster(const LabelVectors& vectors, BalancedShape shape, std::uint64_
 NamedTree cluster_labels(const NamedRows& x, const NamedLabels& y, BalancedShape shape, std::uint64_t seed,
                          std::size_t threads, const std::function<void()>& poll) {
   NamedTree tree;
-  const LabelVectors vectors(x, y, tree.labels);
+  const LabelVectors vectors(x, y, tree.labels, poll);
   tree.nodes = cluster(vectors, shape, seed, threads, poll);
   return tree;
 }
