@@ -164,6 +164,7 @@ class NodeTrainer {
     rows_.indptr.assign(1, 0);
     rows_.features.clear();
     rows_.values.clear();
+    rows_.weights.clear();
     rows_.features.reserve(n_values);
     rows_.values.reserve(n_values);
     for (const ExampleId i : rows_of_.old()) {
@@ -173,6 +174,7 @@ class NodeTrainer {
         rows_.features.push_back(features_.new_of(dense(feature)));
       }
       rows_.values.insert(rows_.values.end(), x.values.begin(), x.values.end());
+      rows_.weights.push_back(examples_[i].weight);
       rows_.indptr.push_back(rows_.features.size());
     }
     rows_.n_features = features_.old().size();

@@ -138,8 +138,8 @@ Model::Model(const TrainParams& params, std::span<const std::byte> saved) : plt_
   }
 }
 
-void Model::fit(const NamedRows& x, const NamedLabels& y, const BatchParams& params, std::size_t threads,
-                const std::function<void()>& poll) {
+void Model::fit(const NamedRows& x, const NamedLabels& y, std::span<const Real> weights, const BatchParams& params,
+                std::size_t threads, const std::function<void()>& poll) {
   const auto lock = turn<WriterLock>();
   const std::size_t n_rows = x.bounds.n_rows();
   RowBuilder row_builder;
@@ -163,7 +163,8 @@ void Model::fit(const NamedRows& x, const NamedLabels& y, const BatchParams& par
     const std::span<LabelId> label_set = label_sets.allocate(labels.size());
     std::copy(labels.begin(), labels.end(), label_set.begin());
     features_.add_row(x.names, x.bounds.begin(i), x.bounds.end(i), features);
-    examples.push_back({row_builder.build(features, x.bounds.row(x.values, i), plt_.params()), label_set, 1});
+    const RowView row = row_builder.build(features, x.bounds.row(x.values, i), plt_.params());
+    examples.push_back({row, label_set, weights.empty() ? Real{1} : weights[i]});
   }
   plt_ = train_batch(params, plt_.tree(), examples, threads, poll);
 }

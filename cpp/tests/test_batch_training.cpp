@@ -42,10 +42,11 @@ std::vector<StreamExample> random_examples(std::uint64_t seed, std::size_t n, st
   return examples;
 }
 
+/// With various weights.
 std::vector<Example> views(const std::vector<StreamExample>& examples) {
   std::vector<Example> result;
-  for (const StreamExample& example : examples) {
-    result.push_back({example.row(), example.labels, 1});
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    result.push_back({examples[i].row(), examples[i].labels, static_cast<Real>(1 + i % 3) / 2});
   }
   return result;
 }
@@ -89,7 +90,7 @@ double gradient_size(const OnlinePlt& model, NodeId v, const std::vector<Example
       continue;
     }
     const double y = below(tree, v, example.labels) ? 1 : -1;
-    const double factor = y * slope(model.params().loss, y * score(classifier, example.x));
+    const double factor = example.weight * y * slope(model.params().loss, y * score(classifier, example.x));
     for (std::size_t k = 0; k < example.x.size(); ++k) {
       gradient[place(example.x.features[k])] += factor * example.x.values[k];
     }

@@ -178,6 +178,7 @@ class OnlinePLT:
         X: Rows,  # noqa: N803 (a matrix)
         Y: LabelRows,  # noqa: N803 (a matrix)
         *,
+        weights: npt.ArrayLike | None = None,
         tree: LabelTree | None = None,
         loss: str = BatchSettings.loss,
         cost: float | None = None,
@@ -200,6 +201,8 @@ class OnlinePLT:
         X, Y
             Features and labels, as for `learn_many`. If every example has labels, the model takes for granted that
             some label applies.
+        weights
+            How much each example counts; 1 if not given. They multiply its `cost`; the tree does not depend on them.
         tree
             A tree that has all labels of `Y` as leaves; if not given, that of `oplt.trees.kmeans`, as in Parabel.
         loss
@@ -237,14 +240,17 @@ class OnlinePLT:
             seed=seed,
         )
         x = as_rows(X)
-        y = as_labels(Y, len(x))
+        y, checked_weights = as_labels(Y, len(x)), as_weights(weights, len(x))
+        if len(x) == 0:
+            msg = "X has no rows: a model that is trained at once needs examples; OnlinePLT.from_tree starts without any"
+            raise InvalidInputError(msg)
         if tree is None:
             if len(y.names) == 0:
                 msg = f"no example of the {len(x)} has a label: give examples that have some, or a tree"
                 raise InvalidInputError(msg)
             tree = trees.cluster(x, y, Settings(arity=2, max_leaves=100, seed=settings.seed), threads)
         model = cls._on_tree(tree, settings, threads)
-        args = (x.indptr, x.names, x.values, y.indptr, y.names)
+        args = (x.indptr, x.names, x.values, y.indptr, y.names, checked_weights)
         model._core.fit(*args, settings.to_solver(), model._threads)
         return model
 
@@ -329,7 +335,7 @@ class OnlinePLT:
         self._learn(rows, as_labels(Y, len(rows)), as_weights(weights, len(rows)))
 
     def _learn(self, rows: NamedRows, labels: NamedLabels, weights: FloatArray | None) -> None:
-        for begin in range(0, len(rows), _CHUNK):
+        for begin in range(0, max(len(rows), 1), _CHUNK):  # no examples at all are refused by a frozen model, too
             end = min(begin + _CHUNK, len(rows))
             x, y = rows.chunk(begin, end), labels.chunk(begin, end)
             w = None if weights is None else weights[begin:end]
