@@ -214,10 +214,9 @@ void SiblingBlock::drop_auxiliary() {
   rest.rows_.reserve(rows_.size());
   std::vector<MaskWord> mask(rows_.mask_words());
   rows_.for_each([&](FeatureId feature, const Row& row) {
-    bool needed = false;  // as the inverse of pending columns
-    for_each_pending(row.mask, shape(), [&](std::uint32_t, MaskWord) { needed = true; });
     std::copy_n(row.mask, mask.size(), mask.begin());
-    mask[0] &= needed ? ~MaskWord{0} : ~kAuxiliaryBit;
+    mask[0] &= ~kAuxiliaryBit;
+    for_each_pending(row.mask, shape(), [&](std::uint32_t, MaskWord) { mask[0] |= kAuxiliaryBit; });  // their inverse
     if (count_bits(mask) > 0) {
       rest.rows_.add_copy(feature, row, mask);
     }
