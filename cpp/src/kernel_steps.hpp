@@ -46,7 +46,7 @@ inline void step_row(MaskWord* row, const MaskWord* after_mask, std::uint32_t ma
     before -= count_bits(mask);
     after -= count_bits(after_mask[i]);
     if (params.active[i] != 0 || mask != after_mask[i] || before != after) {
-      step_word(WordStep{mask, after_mask[i], params.active[i], pending.in(i)&after_mask[i], weights + before,
+      step_word(WordStep{mask, after_mask[i], params.active[i], after_mask[i] & pending.in(i), weights + before,
                          weights + after, accumulators + before, accumulators + after, pending_weight,
                          pending_accumulator, params.gradients + i * kWordColumns});
       row[i] = after_mask[i];

@@ -188,7 +188,7 @@ class OnlinePLT(Predictor):
             Features and labels, as for `learn_many`. If every example has labels, the model takes for granted that
             some label applies.
         weights
-            How much each example counts; 1 if not given. They multiply its `cost`; the tree does not depend on them.
+            How much each example counts: a weight multiplies `cost`. 1 if not given. The tree does not depend on them.
         tree
             A tree that has all labels of `Y` as leaves; if not given, that of `oplt.trees.kmeans`, as in Parabel.
         loss
