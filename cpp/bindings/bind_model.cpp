@@ -32,22 +32,26 @@ using Ids = Array<std::uint32_t>;
 using NameObjects = nb::typed<nb::list, nb::any>;
 using CellArrays = std::tuple<NumpyArray<FeatureId>, NumpyArray<Real>, NumpyArray<Real>>;
 
+std::span<const Real> view_or_empty(const std::optional<Values>& weights) {
+  return weights ? view(*weights) : std::span<const Real>{};
+}
+
 void learn_many(Model& model, const Indptr& x_indptr, nb::handle x_names, const Values& x_values,
                 const Indptr& y_indptr, nb::handle y_names, const std::optional<Values>& weights, std::size_t threads) {
   const PythonNames features(x_names);
   const PythonNames labels(y_names);
   const NamedRows x{{view(x_indptr)}, features.list(), view(x_values)};
   const NamedLabels y{{view(y_indptr)}, labels.list()};
-  without_gil([&] { model.learn_many(x, y, weights ? view(*weights) : std::span<const Real>{}, threads); });
+  without_gil([&] { model.learn_many(x, y, view_or_empty(weights), threads); });
 }
 
 void fit(Model& model, const Indptr& x_indptr, nb::handle x_names, const Values& x_values, const Indptr& y_indptr,
-         nb::handle y_names, const BatchParams& params, std::size_t threads) {
+         nb::handle y_names, const std::optional<Values>& weights, const BatchParams& params, std::size_t threads) {
   const PythonNames features(x_names);
   const PythonNames labels(y_names);
   const NamedRows x{{view(x_indptr)}, features.list(), view(x_values)};
   const NamedLabels y{{view(y_indptr)}, labels.list()};
-  without_gil([&] { model.fit(x, y, params, threads, raise_if_interrupted); });
+  without_gil([&] { model.fit(x, y, view_or_empty(weights), params, threads, raise_if_interrupted); });
 }
 
 std::tuple<NumpyArray<std::int64_t>, NumpyArray<LabelId>, NumpyArray<Real>, std::uint64_t> predict_many(
@@ -152,7 +156,8 @@ void bind_model(nb::module_& m) {
           },
           "params"_a, "saved"_a, nb::rv_policy::take_ownership)
       .def("save", &save, "write"_a)
-      .def("fit", &fit, "x_indptr"_a, "x_names"_a, "x_values"_a, "y_indptr"_a, "y_names"_a, "params"_a, "threads"_a)
+      .def("fit", &fit, "x_indptr"_a, "x_names"_a, "x_values"_a, "y_indptr"_a, "y_names"_a, "weights"_a.none(),
+           "params"_a, "threads"_a)
       .def("learn_many", &learn_many, "x_indptr"_a, "x_names"_a, "x_values"_a, "y_indptr"_a, "y_names"_a,
            "weights"_a.none(), "threads"_a)
       .def("predict_many", &predict_many, "indptr"_a, "names"_a, "values"_a, "params"_a)

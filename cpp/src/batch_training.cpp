@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "oplt/dual_solver.hpp"
+#include "oplt/interruption.hpp"
 #include "oplt/parallel.hpp"
 #include "oplt/random.hpp"
 
@@ -102,15 +104,19 @@ class Renumbering {
   std::vector<std::uint32_t> old_of_;
 };
 
-/// One thread at work: solves the classifiers of one node's children after the other.
+/// One thread at work: solves the classifiers of one node's children after the other. Calls `check` every now and then;
+/// what it throws leaves the trainer unusable.
 class NodeTrainer {
  public:
-  NodeTrainer(const BatchParams& params, std::span<const Example> examples, FeatureId n_features)
+  NodeTrainer(const BatchParams& params, std::span<const Example> examples, FeatureId n_features,
+              const std::function<void()>& check)
       : params_(params),
         examples_(examples),
         bias_(n_features),
         features_(std::size_t{n_features} + 1),
-        rows_of_(examples.size()) {}
+        rows_of_(examples.size()),
+        meter_(check),
+        solver_(check) {}
 
   /// `reached`: the examples that see the classifiers; `positives`: by child, those that are positive. Both may repeat
   /// some.
@@ -149,6 +155,7 @@ class NodeTrainer {
     std::size_t n_values = 0;
     for (const ExampleId i : rows_of_.old()) {
       n_values += examples_[i].x.size();
+      meter_.add(examples_[i].x.size());
       for (const FeatureId feature : examples_[i].x.features) {
         features_.add(dense(feature));
       }
@@ -157,14 +164,17 @@ class NodeTrainer {
     rows_.indptr.assign(1, 0);
     rows_.features.clear();
     rows_.values.clear();
+    rows_.weights.clear();
     rows_.features.reserve(n_values);
     rows_.values.reserve(n_values);
     for (const ExampleId i : rows_of_.old()) {
       const RowView x = examples_[i].x;
+      meter_.add(x.size());
       for (const FeatureId feature : x.features) {
         rows_.features.push_back(features_.new_of(dense(feature)));
       }
       rows_.values.insert(rows_.values.end(), x.values.begin(), x.values.end());
+      rows_.weights.push_back(examples_[i].weight);
       rows_.indptr.push_back(rows_.features.size());
     }
     rows_.n_features = features_.old().size();
@@ -213,6 +223,7 @@ class NodeTrainer {
   Renumbering features_;
   Renumbering rows_of_;
   DenseRows rows_;
+  WorkMeter meter_;
   DualSolver solver_;
   std::vector<KeptWeight> kept_;
 };
@@ -275,16 +286,15 @@ OnlinePlt train_batch(const BatchParams& params, LabelTree tree, std::span<const
   const ExamplesBelow below(tree, examples);
   std::vector<NodeId> order = by_work(tree, below);
   const FeatureId n_features = count_features(examples);
+  Interruption interruption(poll);
   std::vector<NodeTrainer> trainers;
   for (std::size_t worker = 0; worker < std::min(threads, order.size() + 1); ++worker) {
-    trainers.emplace_back(params, examples, n_features);
+    trainers.emplace_back(params, examples, n_features, [&interruption, worker] { interruption.check(worker); });
   }
 
   std::vector<SiblingBlock> block_of(tree.n_nodes());
-  parallel_for(order.size(), threads, [&](std::size_t i, std::size_t worker) {
-    if (poll && worker == 0) {
-      poll();
-    }
+  const auto train = [&](std::size_t i, std::size_t worker) {
+    interruption.check(worker);
     const NodeId v = order[i];
     std::vector<std::span<const ExampleId>> positives;
     for (const NodeId child : tree.node(v).children) {
@@ -292,7 +302,8 @@ OnlinePlt train_batch(const BatchParams& params, LabelTree tree, std::span<const
     }
     // An order of steps of its own for each node, whoever trains it.
     block_of[v] = trainers[worker].train(below.of(v), positives, Random(Random(params.seed + v).next()));
-  });
+  };
+  parallel_for(order.size(), threads, train, &interruption);
 
   std::vector<SiblingBlock> blocks;
   blocks.push_back(train_root(params, examples, trainers[0]));

@@ -44,6 +44,7 @@ class DualSolver::Group {
       }
     }
     memory.squares_.resize(n);
+    memory.costs_.resize(n);
     memory.active_.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
       double sum = 0.0;
@@ -51,6 +52,7 @@ class DualSolver::Group {
         sum += double{rows.values[k]} * rows.values[k];
       }
       memory.squares_[i] = sum;
+      memory.costs_[i] = params.cost * rows.weights[i];
       memory.active_[i] = static_cast<std::uint32_t>(i);
     }
   }
@@ -98,7 +100,7 @@ class DualSolver::Group {
     }
   };
 
-  bool step_squared_hinge(std::size_t i, double diagonal, const Lanes& bounds, Range& range);
+  bool step_squared_hinge(std::size_t i, const Lanes& bounds, Range& range);
   double step_logistic(std::size_t i, double inner_tolerance, std::size_t& n_newton);
 
   DualSolver& memory_;
@@ -110,9 +112,10 @@ class DualSolver::Group {
 /// A step of each lane's variable of row i. True if none can be expected to move soon: all are 0 and want to be less,
 /// by more than any gradient was off in the pass before.
 template <std::size_t kLanes>
-bool DualSolver::Group<kLanes>::step_squared_hinge(std::size_t i, double diagonal, const Lanes& bounds, Range& range) {
+bool DualSolver::Group<kLanes>::step_squared_hinge(std::size_t i, const Lanes& bounds, Range& range) {
   double* alpha = alphas(i);
   const double* target = targets(i);
+  const double diagonal = 0.5 / memory_.costs_[i];
   const double curvature = 1.0 / (memory_.squares_[i] + diagonal);
   const Lanes score = scores(i);
   Lanes deltas;
@@ -139,7 +142,6 @@ bool DualSolver::Group<kLanes>::step_squared_hinge(std::size_t i, double diagona
 /// when all lanes would shrink it.
 template <std::size_t kLanes>
 void DualSolver::Group<kLanes>::minimise_squared_hinge() {
-  const double diagonal = 0.5 / params_.cost;
   memory_.alphas_.assign(rows_.size() * kLanes, 0.0);
   const std::span<std::uint32_t> all(memory_.active_);
   std::size_t n_active = all.size();
@@ -149,7 +151,8 @@ void DualSolver::Group<kLanes>::minimise_squared_hinge() {
     shuffle(all.first(n_active), random_);
     Range range;
     for (std::size_t s = 0; s < n_active;) {
-      if (step_squared_hinge(all[s], diagonal, bounds, range)) {
+      memory_.meter_.add(rows_.n_values(all[s]));
+      if (step_squared_hinge(all[s], bounds, range)) {
         std::swap(all[s], all[--n_active]);
       } else {
         ++s;
@@ -176,7 +179,7 @@ void DualSolver::Group<kLanes>::minimise_squared_hinge() {
 template <std::size_t kLanes>
 double DualSolver::Group<kLanes>::step_logistic(std::size_t i, double inner_tolerance, std::size_t& n_newton) {
   constexpr int kMostNewton = 100;
-  const double cost = params_.cost;
+  const double cost = memory_.costs_[i];
   const double a = memory_.squares_[i];
   const Lanes score = scores(i);
   Lanes deltas{};
@@ -222,10 +225,13 @@ double DualSolver::Group<kLanes>::step_logistic(std::size_t i, double inner_tole
 template <std::size_t kLanes>
 void DualSolver::Group<kLanes>::minimise_logistic() {
   const double least_tolerance = std::min(1e-8, params_.tolerance);
-  const double start = std::min(0.001 * params_.cost, 1e-8);  // the variables must lie inside (0, cost)
-  memory_.alphas_.assign(rows_.size() * kLanes, start);
-  memory_.complements_.assign(rows_.size() * kLanes, params_.cost - start);
+  memory_.alphas_.resize(rows_.size() * kLanes);
+  memory_.complements_.resize(rows_.size() * kLanes);
   for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const double cost = memory_.costs_[i];
+    const double start = std::min(0.001 * cost, 1e-8);  // the variables must lie inside (0, cost)
+    std::fill_n(alphas(i), kLanes, start);
+    std::fill_n(complements(i), kLanes, cost - start);
     Lanes deltas;
     std::transform(targets(i), targets(i) + kLanes, deltas.begin(), [&](double target) { return target * start; });
     add(i, deltas);
@@ -236,6 +242,7 @@ void DualSolver::Group<kLanes>::minimise_logistic() {
     double largest = 0.0;
     std::size_t n_newton = 0;
     for (const std::uint32_t i : memory_.active_) {
+      memory_.meter_.add(rows_.n_values(i));
       largest = std::max(largest, step_logistic(i, inner_tolerance, n_newton));
     }
     if (largest < params_.tolerance) {

@@ -21,8 +21,8 @@ struct WordStep {
   Real* weights_after;
   Real* accumulators_before;
   Real* accumulators_after;
-  Real inverse_weight;
-  Real inverse_accumulator;
+  Real pending_weight;
+  Real pending_accumulator;
   const Real* gradients;
 };
 
@@ -38,19 +38,17 @@ inline void step_row(MaskWord* row, const MaskWord* after_mask, std::uint32_t ma
   }
   Real* weights = weights_of(row, mask_words);
   Real* accumulators = weights + capacity_for(after);
-  const Real inverse_weight = Real{0} - weights[0];  // not -w: a zero keeps its sign, and so its bits
-  const Real inverse_accumulator = accumulators[0];
-  bool above_last = (row[0] & kAuxiliaryBit) != 0;  // else no column is pending, wherever it lies
+  const Real pending_weight = inverse_weight(weights[0]);
+  const Real pending_accumulator = accumulators[0];
+  const PendingColumns pending(row, mask_words);
   for (std::uint32_t i = mask_words; i-- > 0;) {
     const MaskWord mask = row[i];
     before -= count_bits(mask);
     after -= count_bits(after_mask[i]);
-    const MaskWord pending = !above_last ? 0 : after_mask[i] & (mask == 0 ? ~MaskWord{0} : bits_above(mask));
-    above_last = above_last && mask == 0;
     if (params.active[i] != 0 || mask != after_mask[i] || before != after) {
-      step_word(WordStep{mask, after_mask[i], params.active[i], pending, weights + before, weights + after,
-                         accumulators + before, accumulators + after, inverse_weight, inverse_accumulator,
-                         params.gradients + i * kWordColumns});
+      step_word(WordStep{mask, after_mask[i], params.active[i], after_mask[i] & pending.in(i), weights + before,
+                         weights + after, accumulators + before, accumulators + after, pending_weight,
+                         pending_accumulator, params.gradients + i * kWordColumns});
       row[i] = after_mask[i];
     }
   }

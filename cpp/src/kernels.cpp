@@ -19,7 +19,7 @@ void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, 
       continue;
     }
     const Real* weight = weights_of(rows[i], shape.mask_words);
-    const Real inverse = Real{0} - *weight;
+    const Real inverse = inverse_weight(*weight);
     const auto add = [&](std::uint32_t word, MaskWord columns, auto next_weight) {
       for (; columns != 0; columns &= columns - 1) {
         scores[word * kWordColumns + static_cast<std::uint32_t>(std::countr_zero(columns))] +=
@@ -50,8 +50,8 @@ void step_word(const WordStep& cells, Real value, const StepParams& params) {
       weight = cells.weights_before[from];
       accumulator = cells.accumulators_before[from];
     } else if ((cells.pending & bit) != 0) {
-      weight = cells.inverse_weight;
-      accumulator = cells.inverse_accumulator;
+      weight = cells.pending_weight;
+      accumulator = cells.pending_accumulator;
     }
     if ((cells.active & bit) != 0) {
       const Real g = cells.gradients[column] * value;

@@ -113,9 +113,9 @@ void score_narrow(const MaskWord* const* rows, const Real* values, std::size_t n
       continue;
     }
     MaskWord mask = *rows[i];
-    MaskWord pending = pending_in(mask, columns);
+    MaskWord pending = PendingColumns(&mask, 1).in(0) & columns;
     const Real* weights = weights_of(rows[i], 1);
-    const auto inverse = Lanes::all(0) - Lanes::all(*weights);
+    const auto inverse = Lanes::all(inverse_weight(*weights));
     const auto x = Lanes::all(values[i]);
 #pragma GCC unroll 4
     for (std::uint32_t group = 0; group < kVectors; ++group) {
@@ -140,7 +140,7 @@ void score_wide(const MaskWord* const* rows, const Real* values, std::size_t n_r
       continue;
     }
     const Real* weights = weights_of(rows[i], shape.mask_words);
-    const __m512 inverse = _mm512_setzero_ps() - _mm512_set1_ps(*weights);
+    const __m512 inverse = _mm512_set1_ps(inverse_weight(*weights));
     const __m512 x = _mm512_set1_ps(values[i]);
     const auto add = [&](Real* out, __m512 w) { _mm512_storeu_ps(out, _mm512_loadu_ps(out) + w * x); };
     for (std::uint32_t word = 0; word < shape.mask_words; ++word) {
@@ -191,8 +191,8 @@ struct Cells {
 
   /// Gives the pending columns what they begin with.
   void begin(std::uint32_t pending, const WordStep& step) {
-    weights = Lanes::blend(pending, weights, Lanes::all(step.inverse_weight));
-    accumulators = Lanes::blend(pending, accumulators, Lanes::all(step.inverse_accumulator));
+    weights = Lanes::blend(pending, weights, Lanes::all(step.pending_weight));
+    accumulators = Lanes::blend(pending, accumulators, Lanes::all(step.pending_accumulator));
   }
 
   void compress(std::uint32_t mask, Real* to_weights, Real* to_accumulators) const {

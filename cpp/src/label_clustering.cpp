@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <numeric>
 #include <span>
 #include <utility>
 
+#include "oplt/interruption.hpp"
 #include "oplt/label_vectors.hpp"
 #include "oplt/parallel.hpp"
 #include "oplt/random.hpp"
@@ -30,16 +32,14 @@ class Bisection {
         direction_(vectors.n_features()) {}
 
   /// Moves one cluster, of n_first labels, before the other; within each the order stays.
-  void split(std::span<LabelId> labels, std::size_t n_first, Random random, const std::function<void()>& poll) {
+  void split(std::span<LabelId> labels, std::size_t n_first, Random random, const std::function<void()>& check) {
     for (const LabelId label : labels) {
       total_.add(vectors_[label]);
     }
     draw_centroids(labels, random);
     double before = -std::numeric_limits<double>::infinity();
     for (bool improves = true; improves;) {
-      if (poll) {
-        poll();
-      }
+      check();
       assign(labels, n_first);
       const double similarity = move_centroids(labels);
       improves = similarity - before >= kLeastGain;
@@ -240,6 +240,7 @@ std::vector<LabelId> all_labels(std::size_t n) {
 TreeNodes cluster(const LabelVectors& vectors, BalancedShape shape, std::uint64_t seed, std::size_t threads,
                   const std::function<void()>& poll) {
   Random random(seed);
+  Interruption interruption(poll);
   std::vector<std::unique_ptr<Bisection>> workers;
   const auto split = [&](std::span<const Group> groups, std::span<LabelId> order) {
     std::vector<Random> randoms;  // drawn in order, so that it does not matter who takes which group
@@ -247,14 +248,15 @@ TreeNodes cluster(const LabelVectors& vectors, BalancedShape shape, std::uint64_
       randoms.emplace_back(random.next());
     }
     workers.resize(std::max(workers.size(), std::min(threads, groups.size())));
-    parallel_for(groups.size(), threads, [&](std::size_t i, std::size_t worker) {
+    const auto split_one = [&](std::size_t i, std::size_t worker) {
       if (!workers[worker]) {
         workers[worker] = std::make_unique<Bisection>(vectors);
       }
       const Group& group = groups[i];
       workers[worker]->split(order.subspan(group.begin, group.end - group.begin), group.middle() - group.begin,
-                             randoms[i], worker == 0 ? poll : std::function<void()>());
-    });
+                             randoms[i], [&] { interruption.check(worker); });
+    };
+    parallel_for(groups.size(), threads, split_one, &interruption);
   };
   return TreeGrower(all_labels(vectors.n_labels()), shape).grow(split);
 }
@@ -264,7 +266,7 @@ TreeNodes cluster(const LabelVectors& vectors, BalancedShape shape, std::uint64_
 NamedTree cluster_labels(const NamedRows& x, const NamedLabels& y, BalancedShape shape, std::uint64_t seed,
                          std::size_t threads, const std::function<void()>& poll) {
   NamedTree tree;
-  const LabelVectors vectors(x, y, tree.labels);
+  const LabelVectors vectors(x, y, tree.labels, poll);
   tree.nodes = cluster(vectors, shape, seed, threads, poll);
   return tree;
 }

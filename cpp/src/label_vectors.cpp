@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "oplt/interruption.hpp"
 #include "oplt/params.hpp"
 #include "oplt/row_builder.hpp"
 
@@ -56,7 +57,7 @@ Lists label_lists(const NamedLabels& y, Vocabulary& vocabulary) {
 }
 
 /// The examples, each of norm 1. They live in the builder.
-std::vector<RowView> unit_rows(const NamedRows& x, Vocabulary& vocabulary, RowBuilder& builder) {
+std::vector<RowView> unit_rows(const NamedRows& x, Vocabulary& vocabulary, RowBuilder& builder, WorkMeter& meter) {
   TrainParams params{};
   params.normalize = true;
   params.bias = false;
@@ -67,23 +68,27 @@ std::vector<RowView> unit_rows(const NamedRows& x, Vocabulary& vocabulary, RowBu
   for (std::size_t i = 0; i < n_rows; ++i) {
     vocabulary.add_row(x.names, x.bounds.begin(i), x.bounds.end(i), features);
     rows.push_back(builder.build(features, x.bounds.row(x.values, i), params));
+    meter.add(features.size());
   }
   return rows;
 }
 
 }  // namespace
 
-LabelVectors::LabelVectors(const NamedRows& x, const NamedLabels& y, Vocabulary& labels) {
+LabelVectors::LabelVectors(const NamedRows& x, const NamedLabels& y, Vocabulary& labels,
+                           const std::function<void()>& poll) {
+  WorkMeter meter(poll);
   const Lists labels_of = label_lists(y, labels);
   const Lists rows_of = transposed(labels_of, labels.size());
   Vocabulary features;
   RowBuilder builder;
-  const std::vector<RowView> rows = unit_rows(x, features, builder);
+  const std::vector<RowView> rows = unit_rows(x, features, builder, meter);
   n_features_ = features.size();
   SparseSum sum(n_features_);
   for (std::size_t label = 0; label < rows_of.size(); ++label) {
     for (const std::uint32_t row : rows_of[label]) {
       sum.add(rows[row]);
+      meter.add(rows[row].size());
     }
     append(sum);
     sum.clear();

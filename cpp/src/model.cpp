@@ -31,10 +31,17 @@ std::string shown(const Name& name) {
   return name.is_text() ? "'" + std::string(name.text) + "'" : std::to_string(name.number);
 }
 
-void sort_and_unite(std::vector<LabelId>& labels) {
+/// The distinct ones of these labels, ascending, in a place of their own. Leaves `labels` in no certain order.
+std::span<const LabelId> keep_distinct(std::vector<LabelId>& labels, SpanPool<LabelId>& pool) {
   std::sort(labels.begin(), labels.end());
-  labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+  const auto end = std::unique(labels.begin(), labels.end());
+  const std::span<LabelId> kept = pool.allocate(static_cast<std::size_t>(end - labels.begin()));
+  std::copy(labels.begin(), end, kept.begin());
+  return kept;
 }
+
+/// `weights` may be empty: then all are 1.
+Real weight_of(std::span<const Real> weights, std::size_t i) { return weights.empty() ? Real{1} : weights[i]; }
 
 Vocabulary vocabulary_of(const NameList& names) {
   Vocabulary vocabulary;
@@ -138,8 +145,8 @@ Model::Model(const TrainParams& params, std::span<const std::byte> saved) : plt_
   }
 }
 
-void Model::fit(const NamedRows& x, const NamedLabels& y, const BatchParams& params, std::size_t threads,
-                const std::function<void()>& poll) {
+void Model::fit(const NamedRows& x, const NamedLabels& y, std::span<const Real> weights, const BatchParams& params,
+                std::size_t threads, const std::function<void()>& poll) {
   const auto lock = turn<WriterLock>();
   const std::size_t n_rows = x.bounds.n_rows();
   RowBuilder row_builder;
@@ -149,6 +156,9 @@ void Model::fit(const NamedRows& x, const NamedLabels& y, const BatchParams& par
   SpanPool<LabelId> label_sets;
   std::vector<Example> examples;
   for (std::size_t i = 0; i < n_rows; ++i) {
+    if (poll && i % kPollEvery == 0) {
+      poll();
+    }
     labels_.find_row(y.names, y.bounds.begin(i), y.bounds.end(i), labels);
     const auto unknown = std::find(labels.begin(), labels.end(), kNone);
     if (unknown != labels.end()) {
@@ -156,11 +166,9 @@ void Model::fit(const NamedRows& x, const NamedLabels& y, const BatchParams& par
       throw InvalidInput("row " + std::to_string(i) + " has the label " + shown(y.names[position]) +
                          ", which the tree lacks: all labels of Y must be leaves of the tree");
     }
-    sort_and_unite(labels);
-    const std::span<LabelId> label_set = label_sets.allocate(labels.size());
-    std::copy(labels.begin(), labels.end(), label_set.begin());
     features_.add_row(x.names, x.bounds.begin(i), x.bounds.end(i), features);
-    examples.push_back({row_builder.build(features, x.bounds.row(x.values, i), plt_.params()), label_set, 1});
+    const RowView row = row_builder.build(features, x.bounds.row(x.values, i), plt_.params());
+    examples.push_back({row, keep_distinct(labels, label_sets), weight_of(weights, i)});
   }
   plt_ = train_batch(params, plt_.tree(), examples, threads, poll);
 }
@@ -182,10 +190,7 @@ void Model::learn_many(const NamedRows& x, const NamedLabels& y, std::span<const
       labels_.find_row(y.names, y.bounds.begin(i), y.bounds.end(i), labels);
       std::erase(labels, kNone);  // unknown labels leave no trace, not even their names
     }
-    sort_and_unite(labels);
-    const std::span<LabelId> label_set = label_sets.allocate(labels.size());
-    std::copy(labels.begin(), labels.end(), label_set.begin());
-    return Example{row, label_set, weights.empty() ? Real{1} : weights[i]};
+    return Example{row, keep_distinct(labels, label_sets), weight_of(weights, i)};
   });
   broken_ = true;  // until it has gone well
   plt_.learn(n_rows, [&](std::size_t i) { return examples.get(i); }, threads, [&] { examples.get_all_ready(); });

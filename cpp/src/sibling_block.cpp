@@ -28,60 +28,10 @@ std::uint32_t mask_words_for(Column n_columns) {
   return std::bit_ceil(std::max<std::uint32_t>(1, (n_columns + kWordColumns - 1) / kWordColumns));
 }
 
-void set_bit(std::span<MaskWord> mask, Column column) {
-  mask[column / kWordColumns] |= MaskWord{1} << (column % kWordColumns);
-}
-
-std::size_t count_all_bits(std::span<const MaskWord> mask) {
-  std::size_t count = 0;
-  for (const MaskWord word : mask) {
-    count += count_bits(word);
-  }
-  return count;
-}
-
-/// The cells of one row.
-std::uint32_t count_cells(std::span<const MaskWord> mask) { return static_cast<std::uint32_t>(count_all_bits(mask)); }
-
-/// Calls visit(column) for each bit, ascending.
-template <class Visit>
-void for_each_bit(std::span<const MaskWord> mask, Visit visit) {
-  Column base = 0;
-  for (MaskWord word : mask) {
-    for (; word != 0; word &= word - 1) {
-      visit(base + static_cast<Column>(std::countr_zero(word)));
-    }
-    base += kWordColumns;
-  }
-}
-
 }  // namespace
 
 SiblingBlock::SiblingBlock(bool auxiliary, Column n_children)
-    : auxiliary_(auxiliary), n_children_(n_children), mask_words_(mask_words_for(column_of(n_children))) {}
-
-std::size_t SiblingBlock::row_words(std::uint32_t count) const {
-  static_assert(2 * sizeof(Real) == sizeof(Arena::Word));  // a weight and its accumulator fill one word
-  return mask_words_ + capacity_for(count);
-}
-
-SiblingBlock::Row SiblingBlock::row_at(std::uint32_t offset) const {
-  // The row is handed out writable so that one Row serves readers and writers; const members only read it.
-  MaskWord* mask = const_cast<MaskWord*>(arena_.at(offset));
-  const std::uint32_t count = count_cells({mask, mask_words_});
-  Real* weights = weights_of(mask, mask_words_);
-  return {mask, weights, weights + capacity_for(count), count};
-}
-
-/// Calls visit(feature, row) for each row, in no meaningful order.
-template <class Visit>
-void SiblingBlock::for_each_row(Visit visit) const {
-  for (const FeatureRows::Slot& slot : rows_.slots()) {
-    if (slot.row != kNone) {
-      visit(slot.feature, row_at(slot.row));
-    }
-  }
-}
+    : auxiliary_(auxiliary), n_children_(n_children), rows_(mask_words_for(column_of(n_children))) {}
 
 /// Calls visit(column, weight, accumulator) for each cell of the row that holds something, ascending. An auxiliary cell
 /// that is left from before drop_auxiliary() only serves its pending columns.
@@ -93,38 +43,21 @@ void SiblingBlock::for_each_cell(const Row& row, Visit visit) const {
     }
   };
   std::uint32_t i = 0;
-  for_each_bit({row.mask, mask_words_}, [&](Column column) {
+  for_each_bit({row.mask, rows_.mask_words()}, [&](Column column) {
     visit_cell(column, row.weights[i], row.accumulators[i]);
     ++i;
   });
   for_each_pending(row.mask, shape(), [&](std::uint32_t word, MaskWord pending) {
     for_each_bit({&pending, 1}, [&](Column bit) {
-      visit_cell(word * kWordColumns + bit, Real{0} - row.weights[0], row.accumulators[0]);
+      visit_cell(word * kWordColumns + bit, inverse_weight(row.weights[0]), row.accumulators[0]);
     });
   });
 }
 
 std::size_t SiblingBlock::n_cells() const {
   std::size_t n = 0;
-  for_each_row([&](FeatureId, const Row& row) { for_each_cell(row, [&](Column, Real, Real) { ++n; }); });
+  rows_.for_each([&](FeatureId, const Row& row) { for_each_cell(row, [&](Column, Real, Real) { ++n; }); });
   return n;
-}
-
-/// A new row with this mask (or these first words of it); its cells are not initialised.
-SiblingBlock::Row SiblingBlock::add_row(FeatureId feature, std::span<const MaskWord> mask) {
-  const std::uint32_t offset = arena_.allocate(row_words(count_cells(mask)));
-  MaskWord* words = arena_.at(offset);
-  std::copy(mask.begin(), mask.end(), words);
-  std::fill(words + mask.size(), words + mask_words_, MaskWord{0});
-  rows_.set(feature, offset);
-  return row_at(offset);
-}
-
-/// Adds a row with this mask and the last cells of another one.
-void SiblingBlock::copy_row(FeatureId feature, const Row& from, std::span<const MaskWord> mask) {
-  const Row to = add_row(feature, mask);
-  std::copy_n(from.weights + from.count - to.count, to.count, to.weights);
-  std::copy_n(from.accumulators + from.count - to.count, to.count, to.accumulators);
 }
 
 /// scratch.rows: where each feature's row lies; scratch.scores: w·x of each column, summed by ascending feature.
@@ -142,10 +75,9 @@ void SiblingBlock::score(RowView x, BlockScratch& scratch) const {
       scratch.row_pointers[i] = nullptr;
       continue;
     }
-    // Writable, because learn() goes on to change the rows; here they are only read.
-    scratch.row_pointers[i] = const_cast<MaskWord*>(arena_.at(scratch.rows[i]));
+    scratch.row_pointers[i] = rows_.words(scratch.rows[i]);
     prefetch(scratch.row_pointers[i]);
-    if (mask_words_ + shape().n_columns > kCacheLine) {
+    if (rows_.mask_words() + shape().n_columns > kCacheLine) {
       prefetch(scratch.row_pointers[i] + kCacheLine);
     }
   }
@@ -175,7 +107,7 @@ bool SiblingBlock::compute_gradients(Real weight, std::span<const std::uint32_t>
   negate_positives();
   scratch.kernels->sigmoids(gradients.data(), gradients.data(), gradients.size());
   negate_positives();
-  scratch.active.assign(mask_words_, 0);
+  scratch.active.assign(rows_.mask_words(), 0);
   MaskWord any = 0;
   for (Column column = auxiliary_ ? kAuxiliary : column_of(0); column < shape().n_columns; ++column) {
     const MaskWord active = std::abs(gradients[column]) >= params.gate ? 1 : 0;
@@ -186,22 +118,6 @@ bool SiblingBlock::compute_gradients(Real weight, std::span<const std::uint32_t>
   return any != 0;
 }
 
-/// Moves a row of `before` cells to where it has room for `after`, its accumulators lying where they belong then.
-std::uint32_t SiblingBlock::grow_row(std::uint32_t offset, std::uint32_t before, std::uint32_t after) {
-  if (capacity_for(after) == capacity_for(before)) {
-    return offset;
-  }
-  const std::uint32_t wider = arena_.allocate(row_words(after));
-  const MaskWord* from = arena_.at(offset);
-  MaskWord* to = arena_.at(wider);
-  std::copy_n(from, mask_words_, to);
-  std::copy_n(weights_of(from, mask_words_), before, weights_of(to, mask_words_));
-  std::copy_n(weights_of(from, mask_words_) + capacity_for(before), before,
-              weights_of(to, mask_words_) + capacity_for(after));
-  arena_.release(offset, row_words(before));
-  return wider;
-}
-
 /// The cells that a row (null: there is none yet) is to have when the active columns take a step.
 void SiblingBlock::find_cells_after(const MaskWord* mask, std::span<const MaskWord> active, MaskWord* after) const {
   if (mask == nullptr) {
@@ -209,7 +125,7 @@ void SiblingBlock::find_cells_after(const MaskWord* mask, std::span<const MaskWo
   } else {
     // Pending columns wait until they, or the auxiliary cell that they are the inverse of, take a step.
     bool wake = (active[0] & kAuxiliaryBit) != 0;
-    for (std::uint32_t i = 0; i < mask_words_; ++i) {
+    for (std::uint32_t i = 0; i < rows_.mask_words(); ++i) {
       after[i] = mask[i] | active[i];
     }
     for_each_pending(mask, shape(),
@@ -220,23 +136,8 @@ void SiblingBlock::find_cells_after(const MaskWord* mask, std::span<const MaskWo
   }
   if ((after[0] & kAuxiliaryBit) != 0 && (mask == nullptr || (mask[0] & kAuxiliaryBit) == 0)) {
     // All columns of today are known to be (0, 0) if they have no cell: only later ones may be pending.
-    set_bit({after, mask_words_}, shape().n_columns - 1);
+    mark_none_pending({after, rows_.mask_words()}, shape());
   }
-}
-
-/// Where the feature's row lies (there may be none yet) after room was made for the cells that it is to have.
-std::uint32_t SiblingBlock::make_room(FeatureId feature, std::uint32_t offset, std::span<const MaskWord> after) {
-  std::uint32_t target = kNone;
-  if (offset == kNone) {
-    target = arena_.allocate(row_words(count_cells(after)));
-    std::fill_n(arena_.at(target), mask_words_, MaskWord{0});
-  } else {
-    target = grow_row(offset, count_cells({arena_.at(offset), mask_words_}), count_cells(after));
-  }
-  if (target != offset) {
-    rows_.set(feature, target);
-  }
-  return target;
 }
 
 void SiblingBlock::learn(RowView x, Real weight, std::span<const std::uint32_t> positives, const TrainParams& params,
@@ -249,30 +150,30 @@ void SiblingBlock::learn(RowView x, Real weight, std::span<const std::uint32_t> 
   // pending columns behind: then the last column has no cell.
   scratch.required = scratch.active;
   if ((scratch.active[0] & kAuxiliaryBit) != 0) {
-    set_bit(scratch.required, shape().n_columns - 1);
+    mark_none_pending(scratch.required, shape());
   }
+  const std::uint32_t mask_words = rows_.mask_words();
   bool changed = false;
-  scratch.after.resize(x.size() * mask_words_);
+  scratch.after.resize(x.size() * mask_words);
   MaskWord* after = scratch.after.data();
-  for (std::size_t i = 0; i < x.size(); ++i, after += mask_words_) {
-    const MaskWord* mask = scratch.rows[i] == kNone ? nullptr : arena_.at(scratch.rows[i]);
+  for (std::size_t i = 0; i < x.size(); ++i, after += mask_words) {
+    const MaskWord* mask = scratch.rows[i] == kNone ? nullptr : rows_.words(scratch.rows[i]);
     if (mask != nullptr && has_all(mask, scratch.required)) {
       *after = *mask;
-      for (std::uint32_t word = 1; word < mask_words_; ++word) {  // mostly none
+      for (std::uint32_t word = 1; word < mask_words; ++word) {  // mostly none
         after[word] = mask[word];
       }
     } else {
       find_cells_after(mask, scratch.active, after);
-      scratch.rows[i] = make_room(x.features[i], scratch.rows[i], {after, mask_words_});
+      scratch.rows[i] = rows_.make_room(x.features[i], scratch.rows[i], {after, mask_words});
       changed = true;
     }
   }
   for (std::size_t i = 0; changed && i < x.size(); ++i) {  // only now: the arena may have moved
-    scratch.row_pointers[i] = arena_.at(scratch.rows[i]);
+    scratch.row_pointers[i] = rows_.words(scratch.rows[i]);
   }
   const StepParams step{scratch.active.data(), scratch.gradients.data(), params.learning_rate, params.adagrad_eps};
-  scratch.kernels->step(scratch.row_pointers.data(), scratch.after.data(), x.values.data(), x.size(), mask_words_,
-                        step);
+  scratch.kernels->step(scratch.row_pointers.data(), scratch.after.data(), x.values.data(), x.size(), mask_words, step);
 }
 
 /// Makes room for the columns of so many children.
@@ -280,13 +181,14 @@ void SiblingBlock::widen_masks(Column n_children) {
   SiblingBlock wider(auxiliary_, n_children);
   wider.n_children_ = n_children_;
   wider.rows_.reserve(rows_.size());
-  for_each_row([&](FeatureId feature, const Row& row) { wider.copy_row(feature, row, {row.mask, mask_words_}); });
+  rows_.for_each(
+      [&](FeatureId feature, const Row& row) { wider.rows_.add_copy(feature, row, {row.mask, rows_.mask_words()}); });
   *this = std::move(wider);
 }
 
 void SiblingBlock::add_child() {
   assert(auxiliary_);
-  if (mask_words_for(column_of(n_children_ + 1)) != mask_words_) {
+  if (mask_words_for(column_of(n_children_ + 1)) != rows_.mask_words()) {
     widen_masks(n_children_ + 1);
   }
   ++n_children_;  // pending in all rows
@@ -296,10 +198,10 @@ SiblingBlock SiblingBlock::parent_block() const {
   assert(auxiliary_);
   SiblingBlock parent(true, 1);
   parent.rows_.reserve(rows_.size());
-  for_each_row([&](FeatureId feature, const Row& from) {
+  rows_.for_each([&](FeatureId feature, const Row& from) {
     if ((*from.mask & kAuxiliaryBit) != 0) {
       const MaskWord both = 0b11;
-      const Row to = parent.add_row(feature, {&both, 1});
+      const Row to = parent.rows_.add(feature, {&both, 1});
       std::fill_n(to.weights, 2, from.weights[0]);
       std::fill_n(to.accumulators, 2, from.accumulators[0]);
     }
@@ -310,14 +212,13 @@ SiblingBlock SiblingBlock::parent_block() const {
 void SiblingBlock::drop_auxiliary() {
   SiblingBlock rest(false, n_children_);
   rest.rows_.reserve(rows_.size());
-  std::vector<MaskWord> mask(mask_words_);
-  for_each_row([&](FeatureId feature, const Row& row) {
-    bool needed = false;  // as the inverse of pending columns
-    for_each_pending(row.mask, shape(), [&](std::uint32_t, MaskWord) { needed = true; });
-    std::copy_n(row.mask, mask_words_, mask.begin());
-    mask[0] &= needed ? ~MaskWord{0} : ~kAuxiliaryBit;
-    if (count_all_bits(mask) > 0) {
-      rest.copy_row(feature, row, mask);
+  std::vector<MaskWord> mask(rows_.mask_words());
+  rows_.for_each([&](FeatureId feature, const Row& row) {
+    std::copy_n(row.mask, mask.size(), mask.begin());
+    mask[0] &= ~kAuxiliaryBit;
+    for_each_pending(row.mask, shape(), [&](std::uint32_t, MaskWord) { mask[0] |= kAuxiliaryBit; });  // their inverse
+    if (count_bits(mask) > 0) {
+      rest.rows_.add_copy(feature, row, mask);
     }
   });
   *this = std::move(rest);
@@ -333,19 +234,10 @@ void SiblingBlock::set_weights(FeatureId feature, std::span<const ChildWeight> w
   add_loaded_row(feature, std::move(cells));
 }
 
-std::vector<FeatureRows::Slot> SiblingBlock::sorted_rows() const {
-  std::vector<FeatureRows::Slot> rows;
-  rows.reserve(rows_.size());
-  std::copy_if(rows_.slots().begin(), rows_.slots().end(), std::back_inserter(rows),
-               [](const FeatureRows::Slot& slot) { return slot.row != kNone; });
-  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.feature < b.feature; });
-  return rows;
-}
-
 std::vector<Cell> SiblingBlock::cells(Column wanted) const {
   std::vector<Cell> result;
-  for (const FeatureRows::Slot& slot : sorted_rows()) {
-    for_each_cell(row_at(slot.row), [&](Column column, Real weight, Real accumulator) {
+  for (const FeatureRows::Slot& slot : rows_.sorted()) {
+    for_each_cell(rows_.row(slot.row), [&](Column column, Real weight, Real accumulator) {
       if (column == wanted) {
         result.push_back({slot.feature, weight, accumulator});
       }
@@ -363,14 +255,14 @@ void SiblingBlock::save(Writer& out) const {
   std::vector<MaskWord> masks;
   std::vector<Real> weights;
   std::vector<Real> accumulators;
-  for (const FeatureRows::Slot& slot : sorted_rows()) {
+  for (const FeatureRows::Slot& slot : rows_.sorted()) {
     std::vector<MaskWord> mask((n_saved + kWordColumns - 1) / kWordColumns, 0);
-    for_each_cell(row_at(slot.row), [&](Column column, Real weight, Real accumulator) {
+    for_each_cell(rows_.row(slot.row), [&](Column column, Real weight, Real accumulator) {
       set_bit(mask, column - first);
       weights.push_back(weight);
       accumulators.push_back(accumulator);
     });
-    if (count_all_bits(mask) > 0) {
+    if (count_bits(mask) > 0) {
       features.push_back(slot.feature);
       masks.insert(masks.end(), mask.begin(), mask.end());
     }
@@ -393,7 +285,7 @@ SiblingBlock SiblingBlock::load(Reader& in) {
   const std::uint64_t saved_words = (std::uint64_t{n_saved} + kWordColumns - 1) / kWordColumns;
   if (n_saved < (auxiliary ? 1U : 0U) || (n_saved == 0 && !features.empty()) ||
       masks.size() != features.size() * saved_words || weights.size() != accumulators.size() ||
-      weights.size() != count_all_bits(masks)) {
+      weights.size() != count_bits(masks)) {
     throw FormatError("the parts of a sibling block do not fit together");
   }
   SiblingBlock block(auxiliary, n_saved - (auxiliary ? 1 : 0));
@@ -420,7 +312,8 @@ void SiblingBlock::add_loaded_row(FeatureId feature, std::vector<CellAt> cells) 
   if (!cells.empty() && cells[0].column == kAuxiliary) {
     const CellAt auxiliary = cells[0];
     Column n_known = shape().n_columns;
-    while (n_known > 1 && cells.back() == CellAt{n_known - 1, Real{0} - auxiliary.weight, auxiliary.accumulator}) {
+    while (n_known > 1 &&
+           cells.back() == CellAt{n_known - 1, inverse_weight(auxiliary.weight), auxiliary.accumulator}) {
       cells.pop_back();
       --n_known;
     }
@@ -428,11 +321,11 @@ void SiblingBlock::add_loaded_row(FeatureId feature, std::vector<CellAt> cells) 
       cells.push_back({n_known - 1, 0, 0});  // else the columns below would seem to be pending, too
     }
   }
-  std::vector<MaskWord> mask(mask_words_, 0);
+  std::vector<MaskWord> mask(rows_.mask_words(), 0);
   for (const CellAt& cell : cells) {
     set_bit(mask, cell.column);
   }
-  const Row row = add_row(feature, mask);
+  const Row row = rows_.add(feature, mask);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     row.weights[i] = cells[i].weight;
     row.accumulators[i] = cells[i].accumulator;

@@ -42,10 +42,11 @@ std::vector<StreamExample> random_examples(std::uint64_t seed, std::size_t n, st
   return examples;
 }
 
+/// With various weights.
 std::vector<Example> views(const std::vector<StreamExample>& examples) {
   std::vector<Example> result;
-  for (const StreamExample& example : examples) {
-    result.push_back({example.row(), example.labels, 1});
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    result.push_back({examples[i].row(), examples[i].labels, static_cast<Real>(1 + i % 3) / 2});
   }
   return result;
 }
@@ -89,7 +90,7 @@ double gradient_size(const OnlinePlt& model, NodeId v, const std::vector<Example
       continue;
     }
     const double y = below(tree, v, example.labels) ? 1 : -1;
-    const double factor = y * slope(model.params().loss, y * score(classifier, example.x));
+    const double factor = example.weight * y * slope(model.params().loss, y * score(classifier, example.x));
     for (std::size_t k = 0; k < example.x.size(); ++k) {
       gradient[place(example.x.features[k])] += factor * example.x.values[k];
     }
@@ -213,4 +214,30 @@ TEST("what poll throws ends the training") {
   const std::vector<StreamExample> stream = random_examples(10, 50, tree.n_labels());
   const auto stop = [] { throw InvalidInput("stop"); };
   CHECK_THROWS_WITH(InvalidInput, "stop", train_batch(make_params(Loss::kLogistic), tree, views(stream), 1, stop));
+}
+
+TEST("the training can be ended inside a node, also by a thread that has nothing left to do") {
+  const std::vector<StreamExample> stream = random_examples(11, 400, 1);
+  const std::vector<Example> examples = views(stream);
+  BatchParams params = make_params(Loss::kLogistic);
+  params.tolerance = 1e-9;
+  params.max_iterations = 4'000'000'000;  // hours
+  for (const Loss loss : kBoth) {
+    params.loss = loss;
+    params.cost = 1e6;
+    // The root's own classifier, and that of the children of one node.
+    const LabelTree lone(std::vector<NodeId>{kNone}, std::vector<LabelId>{0});
+    const LabelTree flat(std::vector<NodeId>{kNone, 0, 0}, std::vector<LabelId>{kNone, 0, 1});
+    for (const LabelTree& tree : {lone, flat}) {
+      for (const std::size_t threads : {1U, 2U}) {
+        int polls = 0;
+        const auto stop_inside = [&] {
+          if (++polls > 3) {  // before the node there is one at most
+            throw InvalidInput("stop");
+          }
+        };
+        CHECK_THROWS_WITH(InvalidInput, "stop", train_batch(params, tree, examples, threads, stop_inside));
+      }
+    }
+  }
 }

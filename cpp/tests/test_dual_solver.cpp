@@ -22,7 +22,7 @@ BatchParams make_params(Loss loss, double cost = 1) {
 
 constexpr Loss kBoth[] = {Loss::kLogistic, Loss::kSquaredHinge};
 
-/// About a third of the features in each row, values of both signs, and a constant last feature.
+/// About a third of the features in each row, values of both signs, a constant last feature, and various weights.
 DenseRows random_rows(std::uint64_t seed, std::size_t n_rows, std::uint32_t n_features) {
   Random random(seed);
   DenseRows rows;
@@ -37,6 +37,7 @@ DenseRows random_rows(std::uint64_t seed, std::size_t n_rows, std::uint32_t n_fe
     rows.features.push_back(n_features);
     rows.values.push_back(1);
     rows.indptr.push_back(rows.features.size());
+    rows.weights.push_back(static_cast<Real>(1 + i % 3) / 2);
   }
   return rows;
 }
@@ -62,7 +63,8 @@ double slope(Loss loss, double margin) {
   return loss == Loss::kLogistic ? -1 / (1 + std::exp(margin)) : -2 * std::max(0.0, 1 - margin);
 }
 
-/// The largest component of the gradient of |w|²/2 + cost · Σ loss, which is 0 at the minimum and nowhere else.
+/// The largest component of the gradient of |w|²/2 + cost · Σ weight · loss, which is 0 at the minimum and nowhere
+/// else.
 double gradient_size(const DualSolver& solver, std::size_t column, const DenseRows& rows, Positives positives,
                      const BatchParams& params) {
   std::vector<double> gradient(rows.n_features);
@@ -71,7 +73,7 @@ double gradient_size(const DualSolver& solver, std::size_t column, const DenseRo
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double y = std::find(positives.begin(), positives.end(), i) == positives.end() ? -1 : 1;
-    const double factor = params.cost * y * slope(params.loss, y * score(solver, column, rows, i));
+    const double factor = params.cost * rows.weights[i] * y * slope(params.loss, y * score(solver, column, rows, i));
     for (std::size_t k = rows.indptr[i]; k < rows.indptr[i + 1]; ++k) {
       gradient[rows.features[k]] += factor * rows.values[k];
     }

@@ -53,3 +53,14 @@ TEST("slots hold every feature once") {
   CHECK_EQ(seen.size(), 100U);
   CHECK(rows.memory_bytes() >= 100 * sizeof(FeatureRows::Slot));
 }
+
+TEST("another row for a feature that is there needs no memory") {
+  FeatureRows rows;
+  for (FeatureId feature = 0; feature < 1000; ++feature) {
+    rows.set(feature, feature);
+    const std::size_t bytes = rows.memory_bytes();
+    rows.set(feature / 2, feature);  // also when the next new one will need more
+    CHECK_EQ(rows.memory_bytes(), bytes);
+    CHECK_EQ(rows.find(feature / 2), feature);
+  }
+}

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "check.hpp"
+#include "oplt/error.hpp"
+#include "oplt/interruption.hpp"
 #include "oplt/label_vectors.hpp"
 
 using namespace oplt;
@@ -59,4 +61,30 @@ TEST("a label's vector is the sum of its unit examples, itself of norm 1") {
   CHECK(std::abs(nine.at(0) - 0.6 / std::sqrt(3.6)) < 1e-6);
   CHECK(std::abs(nine.at(1) - 1.8 / std::sqrt(3.6)) < 1e-6);
   CHECK_EQ(vectors[labels.find({.text = {}, .number = 5})].size(), 0U);
+}
+
+TEST("what poll throws ends the work, on the rows and on the sums") {
+  const std::size_t n_rows = 3;
+  const std::size_t row_size = WorkMeter::kCheckEvery;  // so that each row counts as enough work for a poll
+  const std::vector<std::int64_t> x_bounds{0, row_size, 2 * row_size, 3 * row_size};
+  std::vector<std::int32_t> features;
+  for (std::size_t i = 0; i < n_rows * row_size; ++i) {
+    features.push_back(static_cast<std::int32_t>(i % row_size));
+  }
+  const std::vector<Real> values(features.size(), 1);
+  const std::vector<std::int64_t> y_bounds{0, 1, 2, 3};
+  const std::vector<std::int32_t> names{1, 2, 3};
+  for (const int last : {1, 5}) {
+    int polls = 0;
+    const auto poll = [&] {
+      if (++polls == last) {
+        throw InvalidInput("stop");
+      }
+    };
+    Vocabulary labels;
+    CHECK_THROWS_WITH(InvalidInput, "stop",
+                      LabelVectors({{x_bounds}, {.names = {}, .numbers = features}, values},
+                                   {{y_bounds}, {.names = {}, .numbers = names}}, labels, poll));
+    CHECK_EQ(polls, last);
+  }
 }

@@ -10,6 +10,7 @@
 #include "check.hpp"
 #include "oplt/parallel.hpp"
 
+using oplt::Interruption;
 using oplt::parallel_for;
 
 TEST("every index is worked on exactly once, by a worker below the number of threads") {
@@ -66,4 +67,73 @@ TEST("an exception stops the hand-out of work to the other threads") {
 TEST("one exception of many is rethrown") {
   CHECK_THROWS(std::runtime_error,
                parallel_for(100, 8, [](std::size_t, std::size_t) { throw std::runtime_error("each"); }));
+}
+
+TEST("what the poll of a working thread throws ends the work of all") {
+  for (const std::size_t threads : {1U, 2U, 3U}) {
+    int polls = 0;
+    Interruption interruption([&] {
+      if (++polls == 3) {
+        throw std::runtime_error("Ctrl-C");
+      }
+    });
+    CHECK_THROWS_WITH(std::runtime_error, "Ctrl-C",
+                      parallel_for(
+                          threads, threads,
+                          [&](std::size_t, std::size_t worker) {
+                            while (true) {  // nobody ends by himself
+                              interruption.check(worker);
+                            }
+                          },
+                          &interruption));
+    CHECK(polls >= 3);
+  }
+}
+
+TEST("the calling thread polls on while it waits for the others") {
+  std::atomic<bool> helper_is_at_work = false;
+  Interruption interruption([&] {
+    if (helper_is_at_work) {
+      throw std::runtime_error("Ctrl-C");
+    }
+  });
+  CHECK_THROWS_WITH(std::runtime_error, "Ctrl-C",
+                    parallel_for(
+                        2, 2,
+                        [&](std::size_t, std::size_t worker) {
+                          while (worker == 0 && !helper_is_at_work) {  // leaves the other number to the helper
+                            std::this_thread::yield();
+                          }
+                          while (worker != 0) {
+                            helper_is_at_work = true;
+                            interruption.check(worker);
+                          }
+                        },
+                        &interruption));
+}
+
+TEST("a failure of another thread is told even if the calling thread polls in vain") {
+  Interruption interruption([] {});
+  CHECK_THROWS_WITH(std::out_of_range, "helper",
+                    parallel_for(
+                        2, 2,
+                        [&](std::size_t i, std::size_t) {
+                          if (i == 1) {
+                            throw std::out_of_range("helper");
+                          }
+                        },
+                        &interruption));
+}
+
+TEST("without a poll nothing is interrupted") {
+  Interruption interruption({});
+  std::atomic<int> calls = 0;
+  parallel_for(
+      100, 3,
+      [&](std::size_t, std::size_t worker) {
+        interruption.check(worker);
+        ++calls;
+      },
+      &interruption);
+  CHECK_EQ(calls.load(), 100);
 }

@@ -1,22 +1,19 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The model."""
+"""The model: how it comes to be, and how it learns."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from oplt import _core, persistence, trees
-from oplt._typing import FloatArray, Label, LabelRows, Labels, Row, Rows
+from oplt import _core, trees
+from oplt._typing import FloatArray, LabelRows, Labels, Row, Rows
 from oplt.errors import InvalidInputError
-from oplt.params import BatchSettings, Settings, check_setting_names, count, predict_params
-from oplt.predictions import Predictions, named
+from oplt.params import BatchSettings, Settings, check_setting_names
+from oplt.predictor import Predictor
 from oplt.tree import LabelTree
 from oplt.validation import NamedLabels, NamedRows, as_labels, as_row, as_rows, as_weights
 
@@ -27,7 +24,7 @@ __all__ = ["OnlinePLT"]
 _CHUNK = 8192
 
 
-class OnlinePLT:
+class OnlinePLT(Predictor):
     """An online probabilistic label tree: multi-label and multi-class classification without an end to the labels.
 
     Nothing is known ahead: labels, features and the tree grow as examples come. At any time the model is exactly, to
@@ -108,18 +105,7 @@ class OnlinePLT:
             normalize=normalize,
             seed=seed,
         )
-        self._set_up(settings, _core.Model(settings.to_core()), threads)
-
-    def _set_up(self, settings: Settings | BatchSettings, core: _core.Model, threads: int) -> None:
-        self._settings = settings
-        self._core = core
-        self._threads = count("threads", threads)
-
-    @classmethod
-    def _of(cls, settings: Settings | BatchSettings, core: _core.Model, threads: int = 1) -> OnlinePLT:
-        model = cls.__new__(cls)
-        model._set_up(settings, core, threads)
-        return model
+        super().__init__(settings, _core.Model(settings.to_core()), threads)
 
     @classmethod
     def paper(cls, **changes: Any) -> OnlinePLT:
@@ -176,6 +162,7 @@ class OnlinePLT:
         X: Rows,  # noqa: N803 (a matrix)
         Y: LabelRows,  # noqa: N803 (a matrix)
         *,
+        weights: npt.ArrayLike | None = None,
         tree: LabelTree | None = None,
         loss: str = BatchSettings.loss,
         cost: float | None = None,
@@ -198,6 +185,8 @@ class OnlinePLT:
         X, Y
             Features and labels, as for `learn_many`. If every example has labels, the model takes for granted that
             some label applies.
+        weights
+            How much each example counts: a weight multiplies `cost`. 1 if not given. The tree does not depend on them.
         tree
             A tree that has all labels of `Y` as leaves; if not given, that of `oplt.trees.kmeans`, as in Parabel.
         loss
@@ -235,14 +224,17 @@ class OnlinePLT:
             seed=seed,
         )
         x = as_rows(X)
-        y = as_labels(Y, len(x))
+        y, checked_weights = as_labels(Y, len(x)), as_weights(weights, len(x))
+        if len(x) == 0:
+            msg = "X has no rows, but training at once needs examples; OnlinePLT.from_tree starts a model without any"
+            raise InvalidInputError(msg)
         if tree is None:
             if len(y.names) == 0:
                 msg = f"no example of the {len(x)} has a label: give examples that have some, or a tree"
                 raise InvalidInputError(msg)
             tree = trees.cluster(x, y, Settings(arity=2, max_leaves=100, seed=settings.seed), threads)
         model = cls._on_tree(tree, settings, threads)
-        args = (x.indptr, x.names, x.values, y.indptr, y.names)
+        args = (x.indptr, x.names, x.values, y.indptr, y.names, checked_weights)
         model._core.fit(*args, settings.to_solver(), model._threads)
         return model
 
@@ -328,131 +320,8 @@ class OnlinePLT:
         self._learn(rows, as_labels(Y, len(rows)), as_weights(weights, len(rows)))
 
     def _learn(self, rows: NamedRows, labels: NamedLabels, weights: FloatArray | None) -> None:
-        for begin in range(0, len(rows), _CHUNK):
+        for begin in range(0, max(len(rows), 1), _CHUNK):  # no examples at all are refused by a frozen model, too
             end = min(begin + _CHUNK, len(rows))
             x, y = rows.chunk(begin, end), labels.chunk(begin, end)
             w = None if weights is None else weights[begin:end]
             self._core.learn_many(x.indptr, x.names, x.values, y.indptr, y.names, w, self._threads)
-
-    def predict_one(
-        self, x: Row, k: int | None = None, *, threshold: float | None = None, beam: int | None = None
-    ) -> list[tuple[Label, float]]:
-        """Predict the labels of one example.
-
-        Parameters
-        ----------
-        x
-            Its features. Those that the model has never seen are ignored.
-        k
-            At most so many labels; 5 if neither `k` nor `threshold` is given.
-        threshold
-            Only labels that are at least so probable.
-        beam
-            Look only into so many nodes of each level: faster for very deep trees, but no longer exact.
-
-        Returns
-        -------
-        Labels and their probabilities, most probable first; empty if the model knows no label yet.
-        """
-        params = predict_params(k, threshold, beam, threads=1)
-        found = _core.predict_one(self._core, x, params)
-        return self._predict(as_row(x), params)[0] if found is None else found
-
-    def predict_many(
-        self,
-        X: Rows,  # noqa: N803 (a matrix)
-        k: int | None = None,
-        *,
-        threshold: float | None = None,
-        beam: int | None = None,
-    ) -> Predictions:
-        """Predict the labels of many examples; see `predict_one` for what can be asked.
-
-        Examples
-        --------
-        >>> model = OnlinePLT()
-        >>> model.learn_many([{"purrs": 1}, {"barks": 1}], ["cat", "dog"])
-        >>> for labels in model.predict_many([{"purrs": 1}, {"barks": 1}], k=1):
-        ...     print(labels[0][0])
-        cat
-        dog
-        """
-        return self._predict(as_rows(X), predict_params(k, threshold, beam, self._threads))
-
-    def _predict(self, rows: NamedRows, params: _core.PredictParams) -> Predictions:
-        indptr, ids, scores, n_examples = self._core.predict_many(rows.indptr, rows.names, rows.values, params)
-        return Predictions(named(ids, self._core.label_names), scores, indptr, n_examples)
-
-    def fingerprint(self) -> str:
-        """Digest of the whole learnt state. Equal models, and only those, have equal ones."""
-        return persistence.fingerprint(self._settings, self._core)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file. The file holds the old content or the new, whatever happens meanwhile."""
-        persistence.write(self._settings, self._core, Path(path))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, threads: int = 1) -> OnlinePLT:
-        """Read a model from a file. It goes on exactly as the saved one would have."""
-        return cls._of(*persistence.read(Path(path)), threads)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _from_bytes, (persistence.to_bytes(self._settings, self._core), self._threads)
-
-    @property
-    def tree(self) -> LabelTree:
-        """The tree as it is now."""
-        parents, ids = self._core.tree()
-        labels: list[Label | None] = [None] * len(ids)
-        leaves = np.flatnonzero(ids != _core.NONE)
-        for leaf, name in zip(leaves.tolist(), self._core.label_names(ids[leaves]), strict=True):
-            labels[leaf] = name
-        return LabelTree(np.where(parents == _core.NONE, -1, parents.astype(np.int64)), labels)
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels seen so far."""
-        return self._core.n_labels
-
-    @property
-    def n_features(self) -> int:
-        """Number of features seen so far."""
-        return self._core.n_features
-
-    @property
-    def n_examples(self) -> int:
-        """Number of examples learnt so far."""
-        return self._core.n_examples
-
-    @property
-    def depth(self) -> int:
-        """Edges on the longest way from the root of the tree to a leaf."""
-        return self._core.depth
-
-    @property
-    def n_cells(self) -> int:
-        """Number of weights that were ever touched; each takes 8 bytes, and its row some more."""
-        return self._core.n_cells
-
-    @property
-    def memory_bytes(self) -> int:
-        """Memory that the learnt state takes."""
-        return self._core.memory_bytes
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The settings that the model was made with."""
-        return asdict(self._settings)
-
-    def __repr__(self) -> str:
-        defaults = asdict(type(self._settings)())
-        changed = ", ".join(f"{name}={value!r}" for name, value in self.settings.items() if value != defaults[name])
-        kind = "OnlinePLT" if isinstance(self._settings, Settings) else "OnlinePLT.fit_batch"
-        return (
-            f"<{kind}({changed}): {self.n_labels} labels, {self.n_features} features,"
-            f" {self.n_examples} examples, depth {self.depth}>"
-        )
-
-
-def _from_bytes(data: bytes, threads: int) -> OnlinePLT:
-    return OnlinePLT._of(*persistence.from_bytes(data), threads)

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import pickle
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from oplt import FrozenModelError, InvalidInputError, InvalidParameterError, LabelTree, OnlinePLT
+from oplt._core import LARGEST_WEIGHT
 from oplt.trees import kmeans
 
 LOSSES = ["squared-hinge", "logistic"]
@@ -46,7 +49,7 @@ def with_bias(X: Any) -> Matrix:
     return np.hstack([X.toarray().astype(np.float32), np.ones((X.shape[0], 1))])
 
 
-def liblinear(loss: str, X: Matrix, y: npt.NDArray[np.bool_], cost: float) -> Matrix:
+def liblinear(loss: str, X: Matrix, y: npt.NDArray[np.bool_], cost: float, weights: Matrix) -> Matrix:
     """Return the weights; the constant is a feature like others, whose weight is regularised, too."""
     if loss == "squared-hinge":
         solver = LinearSVC(C=cost, tol=1e-9, fit_intercept=False, max_iter=1_000_000, dual=True, random_state=0)
@@ -55,17 +58,20 @@ def liblinear(loss: str, X: Matrix, y: npt.NDArray[np.bool_], cost: float) -> Ma
             C=cost, tol=1e-9, fit_intercept=False, max_iter=1_000_000, solver="liblinear", dual=True, random_state=0
         )
     if y.all() or not y.any():  # scikit-learn refuses one class: the mirror image of each row is of the other class
-        X, y = np.vstack([X, -X]), np.concatenate([y, ~y])
+        X, y, weights = np.vstack([X, -X]), np.concatenate([y, ~y]), np.concatenate([weights, weights])
         solver.C = cost / 2
-    return solver.fit(X, y).coef_[0]
+    return solver.fit(X, y, sample_weight=weights).coef_[0]
 
 
-def node_weights(loss: str, X: Any, Y: list[list[int]], node: int, cost: float = 1.0) -> Matrix:
+def node_weights(
+    loss: str, X: Any, Y: list[list[int]], node: int, cost: float = 1.0, weights: Matrix | None = None
+) -> Matrix:
     """Solve one node's problem from its definition."""
     parent = int(TREE.parents[node])
     reached = np.array([parent == -1 or bool(below(parent) & set(labels)) for labels in Y])
     positive = np.array([bool(below(node) & set(labels)) for labels in Y])
-    return liblinear(loss, with_bias(X)[reached], positive[reached], cost)
+    of_rows = np.ones(len(Y)) if weights is None else weights
+    return liblinear(loss, with_bias(X)[reached], positive[reached], cost, of_rows[reached])
 
 
 def learnt_weights(model: OnlinePLT, X: Any, node: int) -> Matrix:
@@ -87,12 +93,34 @@ def probabilities(loss: str, scores: Matrix) -> Matrix:
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("cost", [0.1, 1.0, 10.0])
-def test_each_node_equals_liblinear(loss: str, cost: float) -> None:
+@pytest.mark.parametrize("weighted", [False, True])
+def test_each_node_equals_liblinear(loss: str, cost: float, weighted: bool) -> None:  # noqa: FBT001 (a test)
     X, Y = examples(unlabelled=True)
-    model = OnlinePLT.fit_batch(X, Y, tree=TREE, loss=loss, cost=cost, normalize=False, **TIGHT)
+    weights = np.random.default_rng(2).choice([0.125, 0.5, 1.0, 3.0], N_ROWS) if weighted else None
+    model = OnlinePLT.fit_batch(X, Y, weights=weights, tree=TREE, loss=loss, cost=cost, normalize=False, **TIGHT)
     for node in range(TREE.n_nodes):
-        expected = node_weights(loss, X, Y, node, cost)
+        expected = node_weights(loss, X, Y, node, cost, weights)
         np.testing.assert_allclose(learnt_weights(model, X, node), expected, rtol=0, atol=WEIGHT_TOLERANCE)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_weight_counts_as_so_many_equal_examples(loss: str) -> None:
+    X, Y = examples(unlabelled=True)
+    times = np.random.default_rng(3).integers(1, 4, N_ROWS)
+    repeated = np.repeat(np.arange(N_ROWS), times)
+    weighted = OnlinePLT.fit_batch(X, Y, weights=times, tree=TREE, loss=loss, **TIGHT)
+    often = OnlinePLT.fit_batch(X[repeated], [Y[i] for i in repeated], tree=TREE, loss=loss, **TIGHT)
+    for node in range(TREE.n_nodes):
+        np.testing.assert_allclose(
+            learnt_weights(weighted, X, node), learnt_weights(often, X, node), rtol=0, atol=WEIGHT_TOLERANCE
+        )
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weights_of_one_are_as_good_as_none(loss: str) -> None:
+    X, Y = examples()
+    ones = OnlinePLT.fit_batch(X, Y, weights=np.ones(N_ROWS), tree=TREE, loss=loss)
+    assert ones.fingerprint() == OnlinePLT.fit_batch(X, Y, tree=TREE, loss=loss).fingerprint()
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -175,6 +203,8 @@ def test_learning_on_is_refused_and_changes_nothing(tmp_path: Path) -> None:
             frozen.learn_one({"new": 1.0}, "new")
         with pytest.raises(FrozenModelError):
             frozen.learn_many(X, Y)
+        with pytest.raises(FrozenModelError):
+            frozen.learn_many([], [])
         assert frozen.fingerprint() == model.fingerprint()
         assert frozen.n_features == N_FEATURES
     online = OnlinePLT.from_tree(model.tree)  # what the error advises
@@ -199,17 +229,20 @@ def test_extreme_values_keep_everything_finite(loss: str, cost: float) -> None:
     rng = np.random.default_rng(1)
     X = rng.choice([0.0, 1e12, -1e12, 1e-30, 1.0], (60, 5))
     Y = [[int(rng.integers(N_LABELS))] for _ in range(60)]
-    model = OnlinePLT.fit_batch(X, Y, tree=TREE, loss=loss, cost=cost, normalize=False, prune=0.0, max_iterations=200)
+    weights = np.resize([1.0, 1e-6, LARGEST_WEIGHT], 60)
+    model = OnlinePLT.fit_batch(
+        X, Y, weights=weights, tree=TREE, loss=loss, cost=cost, normalize=False, prune=0.0, max_iterations=200
+    )
     assert all(np.isfinite(learnt_weights(model, sp.csr_array(X), node)).all() for node in range(TREE.n_nodes))
     scores = model.predict_many(X, k=N_LABELS).scores
     assert len(scores) == 60 * N_LABELS
     assert ((scores >= 0) & (scores <= 1)).all()
 
 
-def test_no_examples() -> None:
-    model = OnlinePLT.fit_batch([], [], tree=TREE)
-    assert (model.n_examples, model.n_labels, model.n_features) == (0, N_LABELS, 0)
-    assert len(model.predict_one({0: 1.0}, k=N_LABELS)) == N_LABELS
+@pytest.mark.parametrize("tree", [TREE, None])
+def test_no_examples_are_refused(tree: LabelTree | None) -> None:
+    with pytest.raises(InvalidInputError, match="X has no rows"):
+        OnlinePLT.fit_batch([], [], tree=tree)
 
 
 @pytest.mark.parametrize(
@@ -218,6 +251,8 @@ def test_no_examples() -> None:
         ({"tree": LabelTree.from_nested([0, 1])}, InvalidInputError, "row 1 has the label 2, which the tree lacks"),
         ({"tree": [[0]]}, InvalidInputError, "tree must be a LabelTree"),
         ({"Y": [[0]]}, InvalidInputError, "X has 2 rows but Y has 1"),
+        ({"weights": [1]}, InvalidInputError, "weights must be 2 numbers"),
+        ({"weights": [1, 0]}, InvalidInputError, "the weight of row 1 is 0"),
         ({"X": np.array([[np.nan], [1]])}, InvalidInputError, "value nan"),
         ({"loss": "hinge"}, InvalidParameterError, "loss must be one of 'logistic', 'squared-hinge', got 'hinge'"),
         ({"loss": 2}, InvalidParameterError, "loss must be a string"),
@@ -236,7 +271,23 @@ def test_a_bad_call_is_refused(changes: dict[str, Any], error: type[Exception], 
         OnlinePLT.fit_batch(**{**arguments, **changes})
 
 
-@pytest.mark.parametrize("Y", [[], [[], []]])
-def test_examples_without_any_label_are_refused(Y: list[Any]) -> None:
-    with pytest.raises(InvalidInputError, match=f"no example of the {len(Y)} has a label"):
-        OnlinePLT.fit_batch([{"a": 1}] * len(Y), Y)
+def test_examples_without_any_label_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="no example of the 2 has a label"):
+        OnlinePLT.fit_batch([{"a": 1}] * 2, [[], []])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("least_labels", [0, 1])  # with 0, the root's own classifier takes long, too
+def test_an_interrupted_training_ends_inside_a_node(loss: str, threads: int, least_labels: int) -> None:
+    rng = np.random.default_rng(0)
+    X = sp.random_array((2000, 100), density=0.2, rng=rng, format="csr")
+    Y = [list(range(rng.integers(least_labels, 3))) for _ in range(2000)]
+    tree = LabelTree.from_nested([0, 1])
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):  # by itself it would end after days
+        OnlinePLT.fit_batch(
+            X, Y, tree=tree, loss=loss, cost=1e6, tolerance=1e-9, max_iterations=2**31, normalize=False, threads=threads
+        )
+    timer.join()

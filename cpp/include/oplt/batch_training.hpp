@@ -14,7 +14,7 @@ namespace oplt {
 
 /// Trains all classifiers of a tree at once, each to (near) its optimum, as Parabel does (Prabhu et al., WWW 2018):
 /// those of a node's children see the examples that have a label below the node. All labels must be in the
-/// tree, and the rows have the constant feature; the weights of the examples count for nothing.
+/// tree, and the rows have the constant feature. The weight of an example multiplies the cost of its losses.
 ///
 /// Goes node by node: the examples of a node are gathered once for all its children, on up to `threads` threads, upon
 /// whose number the model does not depend. If every example has a label, P(some label is relevant) is exactly 1.

@@ -52,12 +52,14 @@ class FeatureRows {
     }
   }
 
-  /// Inserts the feature or gives it another row.
+  /// Inserts the feature or gives it another row. The latter needs no memory and so never fails: the former row may be
+  /// gone already.
   void set(FeatureId feature, std::uint32_t row) {
-    reserve(size_ + 1);
-    Slot& slot = slots_[slot_of(feature)];
-    size_ += slot.row == kNone ? 1 : 0;
-    slot = {feature, row};
+    if (find(feature) == kNone) {
+      reserve(size_ + 1);
+      ++size_;
+    }
+    slots_[slot_of(feature)] = {feature, row};
   }
 
   /// All slots, in no meaningful order, empty ones included.

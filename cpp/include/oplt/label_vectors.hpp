@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -51,8 +52,9 @@ class SparseSum {
 /// It is empty if the examples are.
 class LabelVectors {
  public:
-  /// Labels are numbered in `labels`, which starts empty.
-  LabelVectors(const NamedRows& x, const NamedLabels& y, Vocabulary& labels);
+  /// Labels are numbered in `labels`, which starts empty. Calls `poll`, if given, every now and then; what it throws
+  /// ends the work.
+  LabelVectors(const NamedRows& x, const NamedLabels& y, Vocabulary& labels, const std::function<void()>& poll = {});
 
   /// The vector of a label. Its features are in no certain order, but in the same one on every machine.
   RowView operator[](LabelId label) const {

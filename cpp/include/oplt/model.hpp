@@ -44,9 +44,10 @@ class Model {
   Model(const TrainParams& params, std::span<const std::byte> saved);
 
   /// Trains all classifiers of the tree that the model was made from at once (batch_training.hpp). Throws InvalidInput
-  /// if a row has a label that the tree lacks. If it throws, the model is of no use. For `poll` see predict_many().
-  void fit(const NamedRows& x, const NamedLabels& y, const BatchParams& params, std::size_t threads,
-           const std::function<void()>& poll = {});
+  /// if a row has a label that the tree lacks. If it throws, the model is of no use. For `weights` see learn_many(),
+  /// for `poll` predict_many().
+  void fit(const NamedRows& x, const NamedLabels& y, std::span<const Real> weights, const BatchParams& params,
+           std::size_t threads, const std::function<void()>& poll = {});
 
   /// Learns the rows in order. `weights` is empty or has one weight a row, above 0 and at most
   /// kLargestWeight.

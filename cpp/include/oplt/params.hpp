@@ -43,7 +43,7 @@ struct TrainParams {
   void validate() const;
 };
 
-/// Training at once: each classifier minimises |w|²/2 + cost · (sum of the losses of its examples).
+/// Training at once: each classifier minimises |w|²/2 + cost · (sum of weight · loss of its examples).
 struct BatchParams {
   Loss loss;
   double cost;

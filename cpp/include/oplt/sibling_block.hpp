@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "oplt/archive.hpp"
-#include "oplt/arena.hpp"
-#include "oplt/feature_rows.hpp"
 #include "oplt/kernels.hpp"
+#include "oplt/packed_rows.hpp"
 #include "oplt/params.hpp"
 #include "oplt/types.hpp"
 
@@ -61,7 +60,7 @@ class SiblingBlock {
   std::size_t n_rows() const { return rows_.size(); }
   /// Cells that hold something, pending ones included.
   std::size_t n_cells() const;
-  std::size_t memory_bytes() const { return rows_.memory_bytes() + arena_.memory_bytes(); }
+  std::size_t memory_bytes() const { return rows_.memory_bytes(); }
 
   /// Scores w·x of the children; the span lies in `scratch` and is valid until its next use.
   std::span<const Real> child_scores(RowView x, BlockScratch& scratch) const;
@@ -96,13 +95,7 @@ class SiblingBlock {
   static constexpr Column kAuxiliary = 0;
   static Column column_of(Column child) { return child + 1; }
 
-  /// A row of the arena, taken apart.
-  struct Row {
-    MaskWord* mask;
-    Real* weights;
-    Real* accumulators;
-    std::uint32_t count;
-  };
+  using Row = PackedRows::Row;
 
   struct CellAt {
     Column column;
@@ -112,17 +105,9 @@ class SiblingBlock {
     friend bool operator==(const CellAt&, const CellAt&) = default;
   };
 
-  RowShape shape() const { return {mask_words_, column_of(n_children_)}; }
-  std::size_t row_words(std::uint32_t count) const;
-  Row row_at(std::uint32_t offset) const;
-  Row add_row(FeatureId feature, std::span<const MaskWord> mask);
+  RowShape shape() const { return {rows_.mask_words(), column_of(n_children_)}; }
   void add_loaded_row(FeatureId feature, std::vector<CellAt> cells);
-  void copy_row(FeatureId feature, const Row& from, std::span<const MaskWord> mask);
-  std::uint32_t grow_row(std::uint32_t offset, std::uint32_t before, std::uint32_t after);
-  std::vector<FeatureRows::Slot> sorted_rows() const;
   std::vector<Cell> cells(Column column) const;
-  template <class Visit>
-  void for_each_row(Visit visit) const;
   template <class Visit>
   void for_each_cell(const Row& row, Visit visit) const;
   void widen_masks(Column n_children);
@@ -131,13 +116,10 @@ class SiblingBlock {
   bool compute_gradients(Real weight, std::span<const std::uint32_t> positives, const TrainParams& params,
                          BlockScratch& scratch) const;
   void find_cells_after(const MaskWord* mask, std::span<const MaskWord> active, MaskWord* after) const;
-  std::uint32_t make_room(FeatureId feature, std::uint32_t offset, std::span<const MaskWord> after);
 
   bool auxiliary_ = false;
   Column n_children_ = 0;
-  std::uint32_t mask_words_ = 1;  // 64 columns each
-  FeatureRows rows_;
-  Arena arena_;
+  PackedRows rows_;
 };
 
 }  // namespace oplt

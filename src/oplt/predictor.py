@@ -1,0 +1,168 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""What has been learnt: what it answers, how it is kept, and what it is like."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oplt import _core, persistence
+from oplt._typing import Label, Row, Rows
+from oplt.params import BatchSettings, Settings, count, predict_params
+from oplt.predictions import Predictions, named
+from oplt.tree import LabelTree
+from oplt.validation import NamedRows, as_row, as_rows
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # part of Python since 3.11
+
+__all__ = ["Predictor"]
+
+
+class Predictor:
+    """A label tree with its classifiers, as it is now. `OnlinePLT` is how it comes to be and learns."""
+
+    def __init__(self, settings: Settings | BatchSettings, core: _core.Model, threads: int) -> None:
+        self._settings = settings
+        self._core = core
+        self._threads = count("threads", threads)
+
+    @classmethod
+    def _of(cls, settings: Settings | BatchSettings, core: _core.Model, threads: int) -> Self:
+        """Make one of a subclass, whose own constructor starts from nothing."""
+        model = cls.__new__(cls)
+        Predictor.__init__(model, settings, core, threads)
+        return model
+
+    def predict_one(
+        self, x: Row, k: int | None = None, *, threshold: float | None = None, beam: int | None = None
+    ) -> list[tuple[Label, float]]:
+        """Predict the labels of one example.
+
+        Parameters
+        ----------
+        x
+            Its features. Those that the model has never seen are ignored.
+        k
+            At most so many labels; 5 if neither `k` nor `threshold` is given.
+        threshold
+            Only labels that are at least so probable.
+        beam
+            Look only into so many nodes of each level: faster for very deep trees, but no longer exact.
+
+        Returns
+        -------
+        Labels and their probabilities, most probable first; empty if the model knows no label yet.
+        """
+        params = predict_params(k, threshold, beam, threads=1)
+        found = _core.predict_one(self._core, x, params)
+        return self._predict(as_row(x), params)[0] if found is None else found
+
+    def predict_many(
+        self,
+        X: Rows,  # noqa: N803 (a matrix)
+        k: int | None = None,
+        *,
+        threshold: float | None = None,
+        beam: int | None = None,
+    ) -> Predictions:
+        """Predict the labels of many examples; see `predict_one` for what can be asked.
+
+        Examples
+        --------
+        >>> from oplt import OnlinePLT
+        >>> model = OnlinePLT()
+        >>> model.learn_many([{"purrs": 1}, {"barks": 1}], ["cat", "dog"])
+        >>> for labels in model.predict_many([{"purrs": 1}, {"barks": 1}], k=1):
+        ...     print(labels[0][0])
+        cat
+        dog
+        """
+        return self._predict(as_rows(X), predict_params(k, threshold, beam, self._threads))
+
+    def _predict(self, rows: NamedRows, params: _core.PredictParams) -> Predictions:
+        indptr, ids, scores, n_examples = self._core.predict_many(rows.indptr, rows.names, rows.values, params)
+        return Predictions(named(ids, self._core.label_names), scores, indptr, n_examples)
+
+    def fingerprint(self) -> str:
+        """Digest of the whole learnt state. Equal models, and only those, have equal ones."""
+        return persistence.fingerprint(self._settings, self._core)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file. The file holds the old content or the new, whatever happens meanwhile."""
+        persistence.write(self._settings, self._core, Path(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, threads: int = 1) -> Self:
+        """Read a model from a file. It goes on exactly as the saved one would have."""
+        return cls._of(*persistence.read(Path(path)), threads)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_bytes, (type(self), persistence.to_bytes(self._settings, self._core), self._threads)
+
+    @property
+    def tree(self) -> LabelTree:
+        """The tree as it is now."""
+        parents, ids = self._core.tree()
+        labels: list[Label | None] = [None] * len(ids)
+        leaves = np.flatnonzero(ids != _core.NONE)
+        for leaf, name in zip(leaves.tolist(), self._core.label_names(ids[leaves]), strict=True):
+            labels[leaf] = name
+        return LabelTree(np.where(parents == _core.NONE, -1, parents.astype(np.int64)), labels)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels seen so far."""
+        return self._core.n_labels
+
+    @property
+    def n_features(self) -> int:
+        """Number of features seen so far."""
+        return self._core.n_features
+
+    @property
+    def n_examples(self) -> int:
+        """Number of examples learnt so far."""
+        return self._core.n_examples
+
+    @property
+    def depth(self) -> int:
+        """Edges on the longest way from the root of the tree to a leaf."""
+        return self._core.depth
+
+    @property
+    def n_cells(self) -> int:
+        """Number of weights that are not 0, or were not always.
+
+        One that was touched takes 8 bytes, and its row some more. Those that a new label's classifier has from the
+        start are counted, but kept only once a step changes them.
+        """
+        return self._core.n_cells
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory that the learnt state takes."""
+        return self._core.memory_bytes
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that the model was made with."""
+        return asdict(self._settings)
+
+    def __repr__(self) -> str:
+        defaults = asdict(type(self._settings)())
+        changed = ", ".join(f"{name}={value!r}" for name, value in self.settings.items() if value != defaults[name])
+        kind = type(self).__name__ + ("" if isinstance(self._settings, Settings) else ".fit_batch")
+        return (
+            f"<{kind}({changed}): {self.n_labels} labels, {self.n_features} features,"
+            f" {self.n_examples} examples, depth {self.depth}>"
+        )
+
+
+def _from_bytes(cls: type[Predictor], data: bytes, threads: int) -> Predictor:
+    return cls._of(*persistence.from_bytes(data), threads)
