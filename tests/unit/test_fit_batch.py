@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 import pickle
-import signal
-import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -279,15 +278,15 @@ def test_examples_without_any_label_are_refused() -> None:
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("least_labels", [0, 1])  # with 0, the root's own classifier takes long, too
-def test_an_interrupted_training_ends_inside_a_node(loss: str, threads: int, least_labels: int) -> None:
+def test_an_interrupted_training_ends_inside_a_node(
+    loss: str, threads: int, least_labels: int, soon_ctrl_c: Callable[[], None]
+) -> None:
     rng = np.random.default_rng(0)
     X = sp.random_array((2000, 100), density=0.2, rng=rng, format="csr")
     Y = [list(range(rng.integers(least_labels, 3))) for _ in range(2000)]
     tree = LabelTree.from_nested([0, 1])
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
+    soon_ctrl_c()
     with pytest.raises(KeyboardInterrupt):  # by itself it would end after days
         OnlinePLT.fit_batch(
             X, Y, tree=tree, loss=loss, cost=1e6, tolerance=1e-9, max_iterations=2**31, normalize=False, threads=threads
         )
-    timer.join()

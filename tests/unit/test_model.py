@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 
 import numpy as np
@@ -128,15 +127,13 @@ def test_every_sparse_format_and_number_type_is_taken(kind: str, dtype: type) ->
     assert model.fingerprint() == expected.fingerprint()
 
 
-def test_an_interrupted_prediction_ends_soon() -> None:
+def test_an_interrupted_prediction_ends_soon(soon_ctrl_c: Callable[[], None]) -> None:
     model = OnlinePLT(arity=2, max_leaves=2)
     model.learn_many(sp.random_array((400, 50), density=0.5, rng=0), list(range(400)))
     rows = sp.random_array((200_000, 50), density=0.5, rng=1, format="csr")
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
+    soon_ctrl_c()
     with pytest.raises(KeyboardInterrupt):
         model.predict_many(rows, k=400)
-    timer.join()
     assert model.predict_many(rows[:1], k=1).n_examples == 400
 
 
