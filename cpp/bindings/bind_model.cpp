@@ -179,9 +179,8 @@ void bind_model(nb::module_& m) {
                      });
                    })
       .def_prop_ro("memory_bytes", [](const Model& model) {
-        return inspect(model, [](const OnlinePlt& plt, const Vocabulary& features, const Vocabulary& labels) {
-          return plt.memory_bytes() + features.memory_bytes() + labels.memory_bytes();
-        });
+        const nb::gil_scoped_release release;
+        return model.memory_bytes();
       });
 }
 

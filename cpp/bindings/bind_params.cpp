@@ -17,7 +17,8 @@ void bind_params(nb::module_& m) {
       .def(
           "__init__",
           [](TrainParams* self, std::string_view policy, double alpha, std::uint32_t arity, std::uint32_t max_leaves,
-             Real learning_rate, Real adagrad_eps, Real gate, bool bias, bool normalize, std::uint64_t seed) {
+             Real learning_rate, Real adagrad_eps, Real gate, bool bias, bool normalize, std::uint64_t seed,
+             std::uint32_t label_memory) {
             const TrainParams params{policy_from_name(policy),
                                      alpha,
                                      arity,
@@ -27,12 +28,13 @@ void bind_params(nb::module_& m) {
                                      gate,
                                      bias,
                                      normalize,
-                                     seed};
+                                     seed,
+                                     label_memory};
             params.validate();
             new (self) TrainParams(params);
           },
           nb::kw_only(), "policy"_a, "alpha"_a, "arity"_a, "max_leaves"_a, "learning_rate"_a, "adagrad_eps"_a, "gate"_a,
-          "bias"_a, "normalize"_a, "seed"_a);
+          "bias"_a, "normalize"_a, "seed"_a, "label_memory"_a);
 
   nb::class_<BatchParams>(m, "BatchParams")
       .def(

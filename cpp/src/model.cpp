@@ -3,8 +3,6 @@
 #include "oplt/model.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <string>
 #include <utility>
 
@@ -19,13 +17,6 @@ namespace oplt {
 namespace {
 
 constexpr std::size_t kPollEvery = 256;  // rows
-
-/// Working memory of one predicting thread.
-struct PredictScratch {
-  std::vector<FeatureId> ids;
-  RowBuilder row_builder;
-  SearchScratch search;
-};
 
 std::string shown(const Name& name) {
   return name.is_text() ? "'" + std::string(name.text) + "'" : std::to_string(name.number);
@@ -63,76 +54,25 @@ LabelTree checked_start(const TrainParams& params, LabelTree tree) {
   return tree;
 }
 
-/// Examples that somebody gets ready, in order: a helper ahead of time, or whoever needs one that is not ready yet.
-class ExampleQueue {
- public:
-  using MakeExample = std::function<Example(std::size_t)>;
-
-  ExampleQueue(std::size_t n, MakeExample make) : examples_(n), make_(std::move(make)) {}
-
-  const Example& get(std::size_t i) {
-    for (std::size_t n = n_ready_.load(std::memory_order_acquire); n <= i;
-         n = n_ready_.load(std::memory_order_acquire)) {
-      if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) {
-        get_ready(i + 1);
-      } else {
-        n_ready_.wait(n, std::memory_order_acquire);
-      }
-    }
-    if (failed_.load(std::memory_order_acquire)) {
-      const std::scoped_lock lock(mutex_);
-      std::rethrow_exception(failure_);
-    }
-    return examples_[i];
-  }
-
-  void get_all_ready() {
-    for (std::size_t end = 0; end < examples_.size();) {
-      end = std::min(end + kAtOnce, examples_.size());
-      const std::scoped_lock lock(mutex_);
-      get_ready(end);
-    }
-  }
-
- private:
-  static constexpr std::size_t kAtOnce = 16;
-
-  /// To be called with the mutex. After a failure all count as ready, and get() tells of it.
-  void get_ready(std::size_t end) {
-    std::size_t n = n_ready_.load(std::memory_order_relaxed);
-    try {
-      for (; n < end; ++n) {
-        examples_[n] = make_(n);
-      }
-    } catch (...) {
-      failure_ = std::current_exception();
-      failed_.store(true, std::memory_order_release);
-      n = examples_.size();
-    }
-    n_ready_.store(n, std::memory_order_release);
-    n_ready_.notify_one();
-  }
-
-  std::vector<Example> examples_;
-  MakeExample make_;
-  std::mutex mutex_;  // of make_ and failure_
-  std::exception_ptr failure_;
-  std::atomic<bool> failed_ = false;
-  std::atomic<std::size_t> n_ready_ = 0;  // each example is made once
-};
-
 }  // namespace
 
-Model::Model(const TrainParams& params) : plt_(params, checked_start(params, LabelTree())) {}
+Model::Model(const TrainParams& params) : Model(params, LabelTree(), {}) {}
 
 Model::Model(const TrainParams& params, LabelTree tree, const NameList& labels)
-    : labels_(vocabulary_of(labels)), plt_(params, checked_start(params, std::move(tree))) {}
+    : labels_(vocabulary_of(labels)), plt_(params, checked_start(params, std::move(tree))) {
+  if (params.label_memory > 0) {
+    ranker_.emplace(params.label_memory);
+  }
+}
 
 Model::Model(const TrainParams& params, std::span<const std::byte> saved) : plt_(params) {
   Reader in(saved);
   features_ = Vocabulary::load(in);
   labels_ = Vocabulary::load(in);
   plt_ = OnlinePlt::load(params, in);
+  if (params.label_memory > 0) {
+    ranker_ = LabelRanker::load(params.label_memory, in);
+  }
   in.expect_end();
   if (labels_.size() != plt_.tree().n_labels()) {
     throw FormatError("the tree has " + std::to_string(plt_.tree().n_labels()) + " labels, the vocabulary " +
@@ -192,9 +132,43 @@ void Model::learn_many(const NamedRows& x, const NamedLabels& y, std::span<const
     }
     return Example{row, keep_distinct(labels, label_sets), weight_of(weights, i)};
   });
+  const auto is_observed = [&, first = plt_.n_examples()](std::size_t i) {
+    return ranker_ && LabelRanker::observes(first + i);
+  };
   broken_ = true;  // until it has gone well
-  plt_.learn(n_rows, [&](std::size_t i) { return examples.get(i); }, threads, [&] { examples.get_all_ready(); });
+  for (std::size_t begin = 0, end = 0; begin < n_rows; begin = end) {
+    if (is_observed(begin)) {
+      ranker_->observe(plt_, examples.get(begin));
+    }
+    for (end = begin + 1; end < n_rows && !is_observed(end);) {
+      ++end;
+    }
+    learn_segment(examples, begin, end, threads);
+  }
   broken_ = false;
+}
+
+/// The label memory learns beside the tree, in a helper if there is one.
+void Model::learn_segment(ExampleQueue& examples, std::size_t begin, std::size_t end, std::size_t threads) {
+  bool memory_has_learnt = !ranker_;
+  const auto learn_memory = [&] {
+    for (std::size_t i = begin; i < end && !memory_has_learnt; ++i) {
+      ranker_->learn(examples.get(i));
+    }
+    memory_has_learnt = true;
+  };
+  const auto ahead = [&] {
+    examples.get_all_ready();
+    learn_memory();
+  };
+  plt_.learn(end - begin, [&](std::size_t i) { return examples.get(begin + i); }, threads, ahead);
+  learn_memory();
+}
+
+std::size_t Model::memory_bytes() const {
+  const auto lock = turn<ReaderLock>();
+  return plt_.memory_bytes() + features_.memory_bytes() + labels_.memory_bytes() +
+         (ranker_ ? ranker_->memory().memory_bytes() : 0);
 }
 
 Predictions Model::predict_many(const NamedRows& x, const PredictParams& params,
@@ -203,18 +177,22 @@ Predictions Model::predict_many(const NamedRows& x, const PredictParams& params,
   const auto lock = turn<ReaderLock>();
   const std::size_t n_rows = x.bounds.n_rows();
   std::vector<std::vector<ScoredLabel>> found(n_rows);
-  std::vector<PredictScratch> scratches(std::min(params.threads, n_rows));
+  std::vector<ScratchPool<PredictScratch>::Loan> scratches;
+  for (std::size_t worker = 0; worker < std::min(params.threads, n_rows); ++worker) {
+    scratches.push_back(scratches_.borrow());
+  }
   std::size_t since_poll = 0;
   parallel_for(n_rows, params.threads, [&](std::size_t i, std::size_t worker) {
     if (poll && worker == 0 && ++since_poll == kPollEvery) {  // worker 0 is the calling thread
       poll();
       since_poll = 0;
     }
-    PredictScratch& scratch = scratches[worker];
+    PredictScratch& scratch = *scratches[worker];
     features_.find_row(x.names, x.bounds.begin(i), x.bounds.end(i), scratch.ids);
     scratch.row_builder.start(scratch.ids.size(), 1);
     const RowView row = scratch.row_builder.build(scratch.ids, x.bounds.row(x.values, i), plt_.params());
-    found[i] = search(plt_, row, params, scratch.search);
+    found[i] =
+        ranker_ ? ranker_->rank(plt_, row, params, scratch.ranking) : search(plt_, row, params, scratch.ranking.search);
   });
 
   Predictions result;
@@ -235,6 +213,9 @@ void Model::save(Writer& out) const {
   features_.save(out);
   labels_.save(out);
   plt_.save(out);
+  if (ranker_) {
+    ranker_->save(out);
+  }
   out.flush();
 }
 

@@ -70,9 +70,9 @@ bool is_broken(const Model& model) {
 }
 
 /// Lets the n-th allocation of learning fail; false if there were not so many.
-bool fails_well(const Numbers& stream, std::size_t threads, long n) {
-  Model model(test::make_params());
-  Model expected(test::make_params());
+bool fails_well(const Numbers& stream, std::size_t threads, long n, const TrainParams& params) {
+  Model model(params);
+  Model expected(params);
   bool failed = false;
   until_failure = n;
   try {
@@ -100,11 +100,15 @@ bool fails_well(const Numbers& stream, std::size_t threads, long n) {
 
 TEST("after an allocation has failed, a model is as it was, or complete, or refuses to be used") {
   const Numbers stream(80);
-  for (const std::size_t threads : {1U, 3U}) {
-    long n = 0;
-    while (fails_well(stream, threads, n)) {
-      n += 1 + n / 20;
+  TrainParams with_memory = test::make_params();
+  with_memory.label_memory = 8;
+  for (const TrainParams& params : {test::make_params(), with_memory}) {
+    for (const std::size_t threads : {1U, 3U}) {
+      long n = 0;
+      while (fails_well(stream, threads, n, params)) {
+        n += 1 + n / 20;
+      }
+      CHECK(n > 100);
     }
-    CHECK(n > 100);
   }
 }

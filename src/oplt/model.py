@@ -57,6 +57,11 @@ class OnlinePLT(Predictor):
         Scale each example's features to Euclidean norm 1.
     seed
         Of the random policy.
+    label_memory
+        Remember what the examples of each label look like on the whole, by up to so many features a label, and rank
+        by tree and memory together: how far each can be trusted is learnt from the stream. Much better for labels that
+        are still rare, and better for most others, at about twice the time. Then an answer holds no more than the best
+        candidates of both. 0: rank by the tree alone, exactly; 512 is a good size.
     threads
         Used by `learn_many` and `predict_many`. Neither the model nor the answers depend on it.
 
@@ -91,6 +96,7 @@ class OnlinePLT(Predictor):
         bias: bool = Settings.bias,
         normalize: bool = Settings.normalize,
         seed: int = Settings.seed,
+        label_memory: int = Settings.label_memory,
         threads: int = 1,
     ) -> None:
         settings = Settings(
@@ -104,6 +110,7 @@ class OnlinePLT(Predictor):
             bias=bias,
             normalize=normalize,
             seed=seed,
+            label_memory=label_memory,
         )
         super().__init__(settings, _core.Model(settings.to_core()), threads)
 
@@ -118,7 +125,7 @@ class OnlinePLT(Predictor):
         """
         check_setting_names("OnlinePLT.paper", changes)
         settings = {"policy": "best-greedy", "alpha": 0.75, "arity": 2, "max_leaves": 100, "gate": 0.0}
-        return cls(**{**settings, "learning_rate": 1.0, "adagrad_eps": 0.01, **changes})
+        return cls(**{**settings, "learning_rate": 1.0, "adagrad_eps": 0.01, "label_memory": 0, **changes})
 
     @classmethod
     def from_tree(cls, tree: LabelTree, **settings: Any) -> OnlinePLT:

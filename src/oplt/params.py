@@ -32,6 +32,7 @@ class Settings:
     bias: bool = True
     normalize: bool = True
     seed: int = 0
+    label_memory: int = 0
 
     def __post_init__(self) -> None:
         _check_types(self)
@@ -79,8 +80,8 @@ def check_setting_names(method: str, given: Iterable[str]) -> None:
 
 
 def settings_from(saved: dict[str, Any]) -> Settings | BatchSettings:
-    """Make settings of either kind again of `asdict` of them."""
-    return BatchSettings(**saved) if "loss" in saved else Settings(**saved)
+    """Make settings of either kind again of `asdict` of them, which in an older file may lack the newest."""
+    return BatchSettings(**saved) if "loss" in saved else Settings(**{"label_memory": 0, **saved})
 
 
 def _check_types(settings: Settings | BatchSettings) -> None:
@@ -138,6 +139,10 @@ def _flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def _size(name: str, value: Any) -> int:
+    return count(name, value, least=0, most=2**20)
+
+
 def _seed(name: str, value: Any) -> int:
     return count(name, value, least=0, most=2**64 - 1)
 
@@ -153,6 +158,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "bias": _flag,
     "normalize": _flag,
     "seed": _seed,
+    "label_memory": _size,
     "loss": _text,
     "cost": _number,
     "tolerance": _number,

@@ -5,16 +5,20 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <span>
 #include <vector>
 
 #include "oplt/archive.hpp"
 #include "oplt/error.hpp"
+#include "oplt/example_queue.hpp"
+#include "oplt/label_ranker.hpp"
 #include "oplt/named_rows.hpp"
 #include "oplt/online_plt.hpp"
 #include "oplt/params.hpp"
 #include "oplt/row_builder.hpp"
+#include "oplt/scratch_pool.hpp"
 #include "oplt/types.hpp"
 #include "oplt/vocabulary.hpp"
 
@@ -59,6 +63,8 @@ class Model {
 
   void save(Writer& out) const;
 
+  std::size_t memory_bytes() const;
+
   /// Calls read(plt, features, labels) while nobody learns.
   template <class Read>
   auto inspect(Read read) const {
@@ -67,6 +73,13 @@ class Model {
   }
 
  private:
+  /// Working memory of one predicting thread.
+  struct PredictScratch {
+    std::vector<FeatureId> ids;
+    RowBuilder row_builder;
+    LabelRanker::Scratch ranking;
+  };
+
   using ReaderLock = std::shared_lock<std::shared_mutex>;
   using WriterLock = std::unique_lock<std::shared_mutex>;
 
@@ -82,13 +95,17 @@ class Model {
     return lock;
   }
 
+  void learn_segment(ExampleQueue& examples, std::size_t begin, std::size_t end, std::size_t threads);
+
   mutable std::mutex turnstile_;
   mutable std::shared_mutex mutex_;
   Vocabulary features_;
   Vocabulary labels_;
   OnlinePlt plt_;
-  RowBuilder row_builder_;  // of learn_many()
-  bool broken_ = false;     // learning has failed half-way
+  std::optional<LabelRanker> ranker_;  // if there is a label memory
+  RowBuilder row_builder_;             // of learn_many()
+  bool broken_ = false;                // learning has failed half-way
+  mutable ScratchPool<PredictScratch> scratches_;
 };
 
 }  // namespace oplt

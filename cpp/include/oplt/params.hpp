@@ -37,8 +37,9 @@ struct TrainParams {
   bool bias;       // add a constant feature of value 1
   bool normalize;  // scale each row to L2 norm 1 (before the bias)
   std::uint64_t seed;
-  Loss loss = Loss::kLogistic;  // online steps are those of the logistic loss
-  bool frozen = false;          // trained at once (batch_training.hpp): neither tree nor classifiers change any more
+  std::uint32_t label_memory = 0;  // features that the label memory keeps of each label; 0 = there is none
+  Loss loss = Loss::kLogistic;     // online steps are those of the logistic loss
+  bool frozen = false;             // trained at once (batch_training.hpp): neither tree nor classifiers change any more
 
   void validate() const;
 };

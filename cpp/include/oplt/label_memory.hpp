@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "oplt/archive.hpp"
+#include "oplt/types.hpp"
+
+namespace oplt {
+
+/// How near a label's examples are to a row.
+struct Similarity {
+  Real cosine;    // between the row and the sum of the examples
+  Real coverage;  // the share of the row, by squares, that lies in features which the label has had
+};
+
+/// Remembers what the examples of each label look like on the whole: the sum of their rows. A label is found again
+/// after its first example, when its classifiers in the tree have hardly begun to learn.
+///
+/// Features are weighted by how few labels have them: log(1 + labels / labels with the feature). Labels are looked for
+/// through *postings*: for each feature, the labels that have it and its share in them. To keep them up to date at
+/// every step would cost more than all the rest, so those of a label are renewed when its examples have doubled, and
+/// everything is when the labels have become half as many again.
+class LabelMemory {
+ public:
+  /// A row as the memory sees it, and working memory of one asking thread.
+  class Query {
+   public:
+    void clear();
+
+   private:
+    friend class LabelMemory;
+
+    struct Weight {
+      Real product = 0;  // value · weight², to be multiplied with a label's sum
+      Real square = 0;   // (value · weight)²
+    };
+
+    std::vector<FeatureId> features_;  // those that some label has, the heaviest first
+    std::vector<Weight> weights_;      // by feature; all 0 but those of the row
+    Real norm_ = 0;
+    std::vector<Real> products_;  // by label: what is summed up while looking for the nearest; all 0 at rest
+    std::vector<LabelId> touched_;
+  };
+
+  /// Of each label, up to `max_features` > 0 features are kept: those with the largest weighted sums.
+  explicit LabelMemory(std::uint32_t max_features) : max_features_(max_features) {}
+
+  /// Adds a row, times its weight, to the sums of its labels.
+  void learn(RowView x, std::span<const LabelId> labels, Real weight);
+
+  /// Makes `query` that of x. To be done again when the memory has learnt.
+  void ask(RowView x, Query& query) const;
+
+  /// Appends the k labels that seem nearest, the nearest first, equally near ones by ascending label: by cosine over
+  /// the heaviest features of the row alone, through the labels that have them. So the cost does not grow with the
+  /// number of labels, but with that of the labels that share rare features.
+  void find_nearest(std::size_t k, Query& query, std::vector<LabelId>& found) const;
+
+  Similarity similarity(LabelId label, const Query& query) const;
+
+  /// How many examples of the label have been learnt.
+  std::uint32_t count(LabelId label) const { return label < labels_.size() ? labels_[label].count : 0; }
+
+  std::size_t n_cells() const { return n_cells_; }
+  std::size_t memory_bytes() const;
+
+  void save(Writer& out) const;
+  static LabelMemory load(std::uint32_t max_features, Reader& in);
+
+ private:
+  struct Cell {
+    FeatureId feature;
+    Real sum;
+    std::uint32_t posting;  // its place among the feature's postings; kNone before it has one
+  };
+
+  struct Posting {
+    LabelId label;
+    Real share;  // sum / norm
+  };
+
+  struct Label {
+    std::vector<Cell> cells;  // ascending features
+    Real norm = 0;
+    std::uint32_t count = 0;
+  };
+
+  void add(RowView x, LabelId label, Real weight);
+  void merge(RowView x, std::span<const Cell> cells, Real weight);
+  void drop_lightest();
+  void unpost(const Cell& cell);
+  void renew_postings(LabelId label);
+  void renew_norm(Label& label) const;
+  void renew_weight(FeatureId feature);
+  void renew_all();
+
+  std::uint32_t max_features_;
+  std::vector<Label> labels_;
+  std::vector<std::vector<Posting>> postings_;  // by feature
+  std::vector<Real> weights_;                   // by feature
+  std::size_t n_known_ = 0;                     // labels with an example
+  std::size_t n_renewed_ = 0;                   // labels with an example when everything was last renewed
+  std::size_t n_cells_ = 0;
+  std::vector<Cell> merged_;     // of learn(), as is
+  std::vector<Real> heaviness_;  // this
+};
+
+}  // namespace oplt

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "oplt/archive.hpp"
+#include "oplt/label_memory.hpp"
+#include "oplt/online_logistic.hpp"
+#include "oplt/online_plt.hpp"
+#include "oplt/search.hpp"
+
+namespace oplt {
+
+/// A label that may be relevant, and what speaks for it.
+struct Candidate {
+  LabelId label;
+  Real probability;  // by the tree; of a label that only the memory found, the least that the tree found
+  Similarity similarity;
+  std::uint32_t count;  // of the label's examples
+};
+
+/// Ranks labels by tree and memory together.
+///
+/// Both name candidates, and a small logistic model over what they say of each gives its probability. That model
+/// learns from some examples of the stream, just before they are learnt, so that what it sees are honest predictions:
+/// it finds out by itself how far the tree can be trusted, and the memory, for labels with few and with many examples.
+class LabelRanker {
+ public:
+  static constexpr std::size_t kFeatures = 14;
+  using Features = OnlineLogistic<kFeatures>::Features;
+
+  /// Working memory of one asking thread.
+  struct Scratch {
+    SearchScratch search;
+    LabelMemory::Query query;
+    std::vector<LabelId> nearest;
+    std::vector<Candidate> candidates;
+    std::vector<Features> features;
+  };
+
+  explicit LabelRanker(std::uint32_t max_features);
+
+  /// Is the example with this number, from 0, one to observe? Ever fewer are; they come in runs, because all steps of
+  /// the tree must have been taken before.
+  static bool observes(std::uint64_t number);
+
+  /// Learns how to rank from an example that the tree and the memory have not learnt yet.
+  void observe(const OnlinePlt& tree, const Example& example);
+
+  /// Learns what the labels of the example look like.
+  void learn(const Example& example) { memory_.learn(example.x, example.labels, example.weight); }
+
+  /// The labels that `params` asks for, among the candidates; the most probable first, equally probable ones by
+  /// ascending label id.
+  std::vector<ScoredLabel> rank(const OnlinePlt& tree, RowView x, const PredictParams& params, Scratch& scratch) const;
+
+  const LabelMemory& memory() const { return memory_; }
+
+  void save(Writer& out) const;
+  static LabelRanker load(std::uint32_t max_features, Reader& in);
+
+ private:
+  static constexpr std::size_t kBuckets = 5;  // of labels with 1, 2, 4, 8, 16 examples or more
+
+  void find_candidates(const OnlinePlt& tree, RowView x, std::size_t top_k, std::size_t beam, Scratch& scratch) const;
+  double score(const Candidate& candidate, const Features& features) const;
+
+  LabelMemory memory_;
+  std::array<OnlineLogistic<kFeatures>, kBuckets> models_;
+  OnlineLogistic<2> calibration_;  // of the models' scores, by all observed examples
+  Scratch scratch_;                // of observe()
+};
+
+}  // namespace oplt

@@ -1,0 +1,326 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "oplt/label_memory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "oplt/error.hpp"
+#include "oplt/math.hpp"
+
+namespace oplt {
+
+namespace {
+
+// By progressive precision (docs/explanation/beyond-the-paper.md): more of either finds no better labels.
+constexpr std::size_t kHeaviest = 8;       // features of a row through which labels are looked for
+constexpr std::size_t kPostings = 16'384;  // postings, after which no further feature is looked at
+
+constexpr Real kNoShare = std::numeric_limits<Real>::infinity();  // in a file: the cell has no posting
+
+/// The row without the constant feature, which says nothing of a label.
+std::size_t n_proper(RowView x) { return x.size() > 0 && x.features.back() == kBiasFeature ? x.size() - 1 : x.size(); }
+
+}  // namespace
+
+void LabelMemory::Query::clear() {
+  for (const FeatureId feature : features_) {
+    weights_[feature] = {};
+  }
+  features_.clear();
+}
+
+void LabelMemory::learn(RowView x, std::span<const LabelId> labels, Real weight) {
+  const std::size_t n = n_proper(x);
+  if (n > 0 && x.features[n - 1] >= weights_.size()) {
+    weights_.resize(x.features[n - 1] + 1);
+    postings_.resize(weights_.size());
+  }
+  for (const LabelId label : labels) {
+    add({x.features.first(n), x.values.first(n)}, label, weight);
+  }
+  if (n_known_ > n_renewed_ + n_renewed_ / 2) {
+    renew_all();
+  }
+}
+
+void LabelMemory::add(RowView x, LabelId label, Real weight) {
+  if (label >= labels_.size()) {
+    labels_.resize(label + 1);
+  }
+  Label& entry = labels_[label];
+  n_known_ += entry.count == 0 ? 1 : 0;
+  ++entry.count;
+  merge(x, entry.cells, weight);
+  if (merged_.size() > max_features_) {
+    drop_lightest();
+  }
+  n_cells_ += merged_.size() - entry.cells.size();
+  entry.cells.assign(merged_.begin(), merged_.end());
+  renew_norm(entry);
+  if (std::has_single_bit(entry.count)) {
+    renew_postings(label);
+  }
+}
+
+void LabelMemory::merge(RowView x, std::span<const Cell> cells, Real weight) {
+  merged_.clear();
+  auto cell = cells.begin();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const FeatureId feature = x.features[i];
+    const Real value = weight * x.values[i];
+    for (; cell != cells.end() && cell->feature < feature; ++cell) {
+      merged_.push_back(*cell);
+    }
+    if (cell != cells.end() && cell->feature == feature) {
+      merged_.push_back({feature, cell->sum + value, cell->posting});
+      ++cell;
+    } else {
+      merged_.push_back({feature, value, kNone});
+      if (weights_[feature] == 0) {
+        renew_weight(feature);
+      }
+    }
+  }
+  merged_.insert(merged_.end(), cell, cells.end());
+}
+
+/// Down to three quarters of what is allowed, so that it is not done for every example.
+void LabelMemory::drop_lightest() {
+  const auto heaviness = [this](const Cell& cell) { return std::abs(cell.sum) * weights_[cell.feature]; };
+  heaviness_.resize(merged_.size());
+  std::transform(merged_.begin(), merged_.end(), heaviness_.begin(), heaviness);
+  const std::size_t n_kept = max_features_ - max_features_ / 4;
+  const auto last = heaviness_.begin() + static_cast<std::ptrdiff_t>(n_kept - 1);
+  std::nth_element(heaviness_.begin(), last, heaviness_.end(), std::greater<>());
+  const Real least = *last;
+  auto n_least = static_cast<std::size_t>(std::count(heaviness_.begin(), last + 1, least));
+  std::erase_if(merged_, [&](const Cell& cell) {
+    const Real heavy = heaviness(cell);
+    if (heavy > least || (heavy == least && n_least > 0)) {
+      n_least -= heavy == least ? 1 : 0;
+      return false;
+    }
+    unpost(cell);
+    return true;
+  });
+}
+
+/// The feature's last posting takes the place of the one that goes.
+void LabelMemory::unpost(const Cell& cell) {
+  if (cell.posting == kNone) {
+    return;
+  }
+  std::vector<Posting>& postings = postings_[cell.feature];
+  const Posting last = postings.back();
+  postings.pop_back();
+  renew_weight(cell.feature);
+  if (cell.posting < postings.size()) {
+    postings[cell.posting] = last;
+    std::vector<Cell>& cells = labels_[last.label].cells;
+    std::lower_bound(cells.begin(), cells.end(), cell.feature, [](const Cell& c, FeatureId feature) {
+      return c.feature < feature;
+    })->posting = cell.posting;
+  }
+}
+
+void LabelMemory::renew_postings(LabelId label) {
+  const Label& entry = labels_[label];
+  for (Cell& cell : labels_[label].cells) {
+    std::vector<Posting>& postings = postings_[cell.feature];
+    if (cell.posting == kNone) {
+      cell.posting = static_cast<std::uint32_t>(postings.size());
+      postings.push_back({label, 0});
+      renew_weight(cell.feature);
+    }
+    postings[cell.posting].share = entry.norm > 0 ? cell.sum / entry.norm : Real{0};
+  }
+}
+
+void LabelMemory::renew_norm(Label& label) const {
+  Real squares = 0;
+  for (const Cell& cell : label.cells) {
+    const Real weighted = cell.sum * weights_[cell.feature];
+    squares += weighted * weighted;
+  }
+  label.norm = std::sqrt(squares);
+}
+
+void LabelMemory::renew_weight(FeatureId feature) {
+  const auto n_labels = static_cast<double>(std::max<std::size_t>(1, postings_[feature].size()));
+  weights_[feature] = static_cast<Real>(log_double(1.0 + static_cast<double>(n_known_) / n_labels));
+}
+
+/// Weights, and norms with them, grow with the number of labels even where nothing else changes.
+void LabelMemory::renew_all() {
+  for (FeatureId feature = 0; feature < weights_.size(); ++feature) {
+    if (weights_[feature] > 0) {  // else no label has ever had it
+      renew_weight(feature);
+    }
+  }
+  for (LabelId label = 0; label < labels_.size(); ++label) {
+    renew_norm(labels_[label]);
+    renew_postings(label);
+  }
+  n_renewed_ = n_known_;
+}
+
+void LabelMemory::ask(RowView x, Query& query) const {
+  query.clear();
+  query.weights_.resize(weights_.size());
+  Real squares = 0;
+  for (std::size_t i = 0; i < n_proper(x); ++i) {
+    const FeatureId feature = x.features[i];
+    if (feature < weights_.size()) {
+      const Real weight = weights_[feature];
+      const Real weighted = x.values[i] * weight;
+      query.weights_[feature] = {weighted * weight, weighted * weighted};
+      query.features_.push_back(feature);
+      squares += weighted * weighted;
+    }
+  }
+  query.norm_ = std::sqrt(squares);
+  std::sort(query.features_.begin(), query.features_.end(), [&](FeatureId a, FeatureId b) {
+    const Real square_a = query.weights_[a].square;
+    const Real square_b = query.weights_[b].square;
+    return square_a != square_b ? square_a > square_b : a < b;
+  });
+}
+
+void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>& found) const {
+  query.products_.resize(labels_.size());
+  std::size_t n_postings = 0;
+  for (std::size_t i = 0; i < std::min(kHeaviest, query.features_.size()) && n_postings < kPostings; ++i) {
+    const FeatureId feature = query.features_[i];
+    const Real product = query.weights_[feature].product;
+    for (const Posting& posting : postings_[feature]) {
+      Real& sum = query.products_[posting.label];
+      if (sum == 0) {
+        query.touched_.push_back(posting.label);
+      }
+      sum += product * posting.share;
+    }
+    n_postings += postings_[feature].size();
+  }
+
+  struct Near {
+    Real cosine;
+    LabelId label;
+  };
+  std::vector<Near> near;
+  for (const LabelId label : query.touched_) {
+    Real& sum = query.products_[label];
+    if (sum > 0) {
+      near.push_back({sum, label});
+    }
+    sum = 0;  // also keeps out a label that was touched twice
+  }
+  query.touched_.clear();
+  const auto nearer = [](const Near& a, const Near& b) {
+    return a.cosine != b.cosine ? a.cosine > b.cosine : a.label < b.label;
+  };
+  const auto end = near.begin() + static_cast<std::ptrdiff_t>(std::min(k, near.size()));
+  std::partial_sort(near.begin(), end, near.end(), nearer);
+  std::transform(near.begin(), end, std::back_inserter(found), [](const Near& n) { return n.label; });
+}
+
+Similarity LabelMemory::similarity(LabelId label, const Query& query) const {
+  if (count(label) == 0 || query.norm_ == 0 || labels_[label].norm == 0) {
+    return {0, 0};
+  }
+  Real product = 0;
+  Real square = 0;
+  for (const Cell& cell : labels_[label].cells) {
+    const Query::Weight& weight = query.weights_[cell.feature];
+    product += weight.product * cell.sum;
+    square += weight.square;
+  }
+  return {product / (query.norm_ * labels_[label].norm), square / (query.norm_ * query.norm_)};
+}
+
+std::size_t LabelMemory::memory_bytes() const {
+  std::size_t bytes = labels_.capacity() * sizeof(Label) + weights_.capacity() * sizeof(Real) +
+                      postings_.capacity() * sizeof(postings_[0]);
+  for (const Label& label : labels_) {
+    bytes += label.cells.capacity() * sizeof(Cell);
+  }
+  for (const std::vector<Posting>& postings : postings_) {
+    bytes += postings.capacity() * sizeof(Posting);
+  }
+  return bytes;
+}
+
+/// Of the postings, only the shares are written: their order says nothing.
+void LabelMemory::save(Writer& out) const {
+  std::vector<std::uint32_t> counts;
+  std::vector<std::uint32_t> sizes;
+  std::vector<Real> norms;
+  std::vector<FeatureId> features;
+  std::vector<Real> sums;
+  std::vector<Real> shares;
+  for (const Label& label : labels_) {
+    counts.push_back(label.count);
+    sizes.push_back(static_cast<std::uint32_t>(label.cells.size()));
+    norms.push_back(label.norm);
+    for (const Cell& cell : label.cells) {
+      features.push_back(cell.feature);
+      sums.push_back(cell.sum);
+      shares.push_back(cell.posting == kNone ? kNoShare : postings_[cell.feature][cell.posting].share);
+    }
+  }
+  out.put(static_cast<std::uint64_t>(n_renewed_));
+  out.put_array<Real>(weights_);
+  out.put_array<std::uint32_t>(counts);
+  out.put_array<Real>(norms);
+  out.put_array<std::uint32_t>(sizes);
+  out.put_array<FeatureId>(features);
+  out.put_array<Real>(sums);
+  out.put_array<Real>(shares);
+}
+
+LabelMemory LabelMemory::load(std::uint32_t max_features, Reader& in) {
+  LabelMemory memory(max_features);
+  memory.n_renewed_ = in.get<std::uint64_t>();
+  memory.weights_ = in.get_array<Real>();
+  const auto counts = in.get_array<std::uint32_t>();
+  const auto norms = in.get_array<Real>();
+  const auto sizes = in.get_array<std::uint32_t>();
+  const auto features = in.get_array<FeatureId>();
+  const auto sums = in.get_array<Real>();
+  const auto shares = in.get_array<Real>();
+  if (norms.size() != counts.size() || sizes.size() != counts.size() || sums.size() != features.size() ||
+      shares.size() != features.size() ||
+      std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}) != features.size()) {
+    throw FormatError("the arrays of the label memory do not fit together");
+  }
+  memory.postings_.resize(memory.weights_.size());
+  memory.labels_.resize(counts.size());
+  std::size_t i = 0;
+  for (LabelId label = 0; label < counts.size(); ++label) {
+    std::vector<Cell>& cells = memory.labels_[label].cells;
+    for (const std::size_t end = i + sizes[label]; i < end; ++i) {
+      if (features[i] >= memory.weights_.size() || (!cells.empty() && features[i] <= cells.back().feature)) {
+        throw FormatError("label " + std::to_string(label) + " of the label memory has its features out of order");
+      }
+      std::vector<Posting>& postings = memory.postings_[features[i]];
+      const bool posted = shares[i] != kNoShare;
+      cells.push_back({features[i], sums[i], posted ? static_cast<std::uint32_t>(postings.size()) : kNone});
+      if (posted) {
+        postings.push_back({label, shares[i]});
+      }
+    }
+    memory.labels_[label].norm = norms[label];
+    memory.labels_[label].count = counts[label];
+    memory.n_known_ += counts[label] > 0 ? 1 : 0;
+  }
+  memory.n_cells_ = features.size();
+  return memory;
+}
+
+}  // namespace oplt

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "check.hpp"
+#include "helpers.hpp"
+#include "oplt/error.hpp"
+#include "oplt/label_memory.hpp"
+
+using namespace oplt;
+
+namespace {
+
+constexpr std::uint32_t kNoBound = 1000;
+
+/// The same by its definition, slowly and in double precision, without a bound.
+struct Naive {
+  std::map<LabelId, std::map<FeatureId, double>> sums;
+  std::map<LabelId, std::map<FeatureId, double>> shares;  // as they were posted
+  std::map<LabelId, std::uint32_t> counts;
+  std::map<LabelId, double> norms;  // since the label changed, or everything was renewed
+  std::map<FeatureId, double> weights;
+  std::size_t n_renewed = 0;
+
+  void renew_norm(LabelId label) {
+    double squares = 0;
+    for (const auto& [feature, sum] : sums[label]) {
+      squares += sum * weights[feature] * sum * weights[feature];
+    }
+    norms[label] = std::sqrt(squares);
+  }
+
+  void renew_weight(FeatureId feature) {
+    double n = 0;
+    for (const auto& [label, posted] : shares) {
+      n += static_cast<double>(posted.count(feature));
+    }
+    weights[feature] = std::log(1 + static_cast<double>(counts.size()) / std::max(1.0, n));
+  }
+
+  void post(LabelId label) {
+    for (const auto& [feature, sum] : sums[label]) {
+      const bool is_new = shares[label].count(feature) == 0;
+      shares[label][feature] = norms[label] > 0 ? sum / norms[label] : 0;
+      if (is_new) {
+        renew_weight(feature);
+      }
+    }
+  }
+
+  void learn(const test::StreamExample& example) {
+    for (const LabelId label : example.labels) {
+      ++counts[label];
+      for (std::size_t i = 0; i + 1 < example.features.size(); ++i) {  // the last one is the bias
+        sums[label][example.features[i]] += static_cast<double>(example.weight) * example.values[i];
+        if (weights[example.features[i]] == 0) {
+          renew_weight(example.features[i]);
+        }
+      }
+      renew_norm(label);
+      if (std::has_single_bit(counts[label])) {
+        post(label);
+      }
+    }
+    if (counts.size() > n_renewed + n_renewed / 2) {
+      for (const auto& [feature, weight] : std::map(weights)) {
+        if (weight > 0) {
+          renew_weight(feature);
+        }
+      }
+      for (const auto& [label, count] : counts) {
+        renew_norm(label);
+        post(label);
+      }
+      n_renewed = counts.size();
+    }
+  }
+
+  Similarity similarity(LabelId label, const test::StreamExample& example) {
+    double product = 0;
+    double covered = 0;
+    double squares = 0;
+    for (std::size_t i = 0; i + 1 < example.features.size(); ++i) {
+      const FeatureId feature = example.features[i];
+      const double weighted = example.values[i] * weights[feature];
+      squares += weighted * weighted;
+      if (sums[label].count(feature) > 0) {
+        product += weighted * weights[feature] * sums[label][feature];
+        covered += weighted * weighted;
+      }
+    }
+    if (squares == 0 || norms[label] == 0) {
+      return {0, 0};
+    }
+    return {static_cast<Real>(product / std::sqrt(squares) / norms[label]), static_cast<Real>(covered / squares)};
+  }
+};
+
+LabelMemory taught(const std::vector<test::StreamExample>& stream, std::uint32_t max_features) {
+  LabelMemory memory(max_features);
+  for (const test::StreamExample& example : stream) {
+    memory.learn(example.row(), example.labels, example.weight);
+  }
+  return memory;
+}
+
+bool near(Real a, Real b) { return std::abs(a - b) < 1e-3F; }
+
+}  // namespace
+
+TEST("similarities are those of the definition") {
+  const auto stream = test::random_stream(3, 400);
+  LabelMemory memory(kNoBound);
+  Naive naive;
+  LabelMemory::Query query;
+  std::size_t n_compared = 0;
+  for (std::size_t i = 0; i < stream.size(); ++i) {
+    if (i % 20 == 0) {
+      memory.ask(stream[i].row(), query);
+      for (const auto& [label, count] : naive.counts) {
+        const Similarity got = memory.similarity(label, query);
+        const Similarity expected = naive.similarity(label, stream[i]);
+        CHECK(near(got.cosine, expected.cosine));
+        CHECK(near(got.coverage, expected.coverage));
+        CHECK_EQ(memory.count(label), count);
+        ++n_compared;
+      }
+    }
+    memory.learn(stream[i].row(), stream[i].labels, stream[i].weight);
+    naive.learn(stream[i]);
+  }
+  CHECK(n_compared > 1000);
+}
+
+TEST("the nearest labels of a row are found through its features") {
+  LabelMemory memory(kNoBound);
+  const std::vector<Real> ones(3, 1);
+  for (FeatureId label = 0; label < 200; ++label) {  // feature 0 is everybody's, the others belong to one label each
+    memory.learn({std::vector<FeatureId>{0, 2 * label + 1, 2 * label + 2}, ones}, std::vector<LabelId>{label}, 1);
+  }
+  LabelMemory::Query query;
+  std::vector<LabelId> found;
+  memory.ask({std::vector<FeatureId>{0, 15, 16, 21}, std::vector<Real>{1, 1, 1, 0.5F}}, query);
+  memory.find_nearest(3, query, found);
+  CHECK_EQ(found, (std::vector<LabelId>{7, 10, 0}));  // all others are equally near: the first of them
+
+  found.clear();
+  memory.ask({std::vector<FeatureId>{999}, std::vector<Real>{1}}, query);  // a feature that no label has
+  memory.find_nearest(3, query, found);
+  CHECK(found.empty());
+  CHECK_EQ(memory.similarity(7, query).cosine, 0);
+  CHECK_EQ(memory.count(5000), 0U);
+}
+
+TEST("the heaviest features of a label are kept") {
+  LabelMemory memory(8);
+  std::vector<FeatureId> features;
+  std::vector<Real> values;
+  for (FeatureId feature = 0; feature < 20; ++feature) {
+    features.push_back(feature);
+    values.push_back(feature % 2 == 0 ? Real{1} + static_cast<Real>(feature) : Real{0.1F});
+  }
+  memory.learn({features, values}, std::vector<LabelId>{0}, 1);
+  CHECK_EQ(memory.n_cells(), 6U);  // three quarters of 8
+  LabelMemory::Query query;
+  for (FeatureId feature = 0; feature < 20; ++feature) {
+    memory.ask({std::vector<FeatureId>{feature}, std::vector<Real>{1}}, query);
+    CHECK_EQ(memory.similarity(0, query).coverage > 0, feature % 2 == 0 && feature >= 8);
+  }
+}
+
+TEST("a bounded memory stays within its bound, and goes on alike after it was saved") {
+  for (const std::uint32_t bound : {1U, 3U, 16U, kNoBound}) {
+    const auto stream = test::random_stream(9, 600);
+    LabelMemory memory = taught(stream, bound);
+    const std::vector<std::byte> saved = test::saved_bytes(memory);
+    Reader in(saved);
+    LabelMemory loaded = LabelMemory::load(bound, in);
+    in.expect_end();
+    std::set<LabelId> labels;
+    LabelMemory::Query query;
+    LabelMemory::Query loaded_query;
+    for (const test::StreamExample& example : test::random_stream(10, 300)) {
+      labels.insert(example.labels.begin(), example.labels.end());
+      std::vector<LabelId> found;
+      std::vector<LabelId> loaded_found;
+      memory.ask(example.row(), query);
+      loaded.ask(example.row(), loaded_query);
+      memory.find_nearest(7, query, found);
+      loaded.find_nearest(7, loaded_query, loaded_found);
+      CHECK_EQ(found, loaded_found);
+      memory.learn(example.row(), example.labels, example.weight);
+      loaded.learn(example.row(), example.labels, example.weight);
+    }
+    CHECK_EQ(test::saved_bytes(memory), test::saved_bytes(loaded));
+    CHECK(memory.n_cells() <= bound * 1000);
+    CHECK_EQ(memory.n_cells(), loaded.n_cells());
+  }
+}
+
+TEST("a damaged memory is refused") {
+  const LabelMemory memory = taught(test::random_stream(9, 50), 16);
+  std::vector<std::byte> saved = test::saved_bytes(memory);
+  saved[sizeof(std::uint64_t)] ^= std::byte{1};  // the number of weights
+  Reader in(saved);
+  CHECK_THROWS(FormatError, LabelMemory::load(16, in));
+}

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "check.hpp"
+#include "helpers.hpp"
+#include "oplt/label_ranker.hpp"
+
+using namespace oplt;
+
+namespace {
+
+constexpr std::uint32_t kFeaturesKept = 64;
+
+/// Tree and ranker that learn from the same stream, as Model lets them.
+struct Both {
+  OnlinePlt tree{test::make_params()};
+  LabelRanker ranker{kFeaturesKept};
+
+  void learn(const test::StreamExample& example) {
+    const Example next{example.row(), example.labels, example.weight};
+    if (LabelRanker::observes(tree.n_examples())) {
+      ranker.observe(tree, next);
+    }
+    tree.learn(next.x, next.labels, next.weight);
+    ranker.learn(next);
+  }
+
+  std::vector<ScoredLabel> rank(const test::StreamExample& example, std::size_t k, Real threshold = 0) const {
+    PredictParams params;
+    params.top_k = k;
+    params.threshold = threshold;
+    LabelRanker::Scratch scratch;
+    return ranker.rank(tree, example.row(), params, scratch);
+  }
+};
+
+std::vector<test::StreamExample> sorted_labels(std::vector<test::StreamExample> stream) {
+  for (test::StreamExample& example : stream) {
+    std::sort(example.labels.begin(), example.labels.end());
+    example.labels.erase(std::unique(example.labels.begin(), example.labels.end()), example.labels.end());
+  }
+  return stream;
+}
+
+}  // namespace
+
+TEST("an answer holds what was asked for, the most probable first") {
+  Both both;
+  CHECK(both.rank(test::random_stream(1, 1)[0], 5).empty());
+  for (const test::StreamExample& example : sorted_labels(test::random_stream(1, 500))) {
+    both.learn(example);
+  }
+  for (const test::StreamExample& example : test::random_stream(2, 50)) {
+    const auto five = both.rank(example, 5);
+    CHECK_EQ(five.size(), 5U);
+    CHECK(std::is_sorted(five.begin(), five.end(),
+                         [](const auto& a, const auto& b) { return a.probability > b.probability; }));
+    CHECK(five.front().probability <= 1 && five.back().probability >= 0);
+    const auto three = both.rank(example, 3);
+    CHECK(std::equal(three.begin(), three.end(), five.begin()));
+    for (const ScoredLabel& found : both.rank(example, 0, 0.2F)) {
+      CHECK(found.probability >= 0.2F);
+    }
+  }
+}
+
+TEST("a label is found again after one example") {
+  Both both;
+  for (const test::StreamExample& example : sorted_labels(test::random_stream(4, 300))) {
+    both.learn(example);
+  }
+  const LabelId newest = both.tree.n_labels();
+  const test::StreamExample rare{{5000, 5001, kBiasFeature}, {0.8F, 0.6F, 1}, {newest}, 1};
+  both.learn(rare);
+  CHECK_EQ(both.rank(rare, 1)[0].label, newest);
+}
+
+TEST("ever fewer examples are observed, and they come in runs") {
+  std::size_t n_observed = 0;
+  std::size_t n_runs = 0;
+  for (std::uint64_t number = 0; number < 1'000'000; ++number) {
+    n_observed += LabelRanker::observes(number) ? 1 : 0;
+    n_runs += LabelRanker::observes(number) && (number == 0 || !LabelRanker::observes(number - 1)) ? 1 : 0;
+  }
+  CHECK(LabelRanker::observes(0));
+  CHECK(n_observed > 5'000 && n_observed < 20'000);
+  CHECK(n_runs * 30 < n_observed);
+}
+
+TEST("saved and loaded, it goes on alike") {
+  Both both;
+  for (const test::StreamExample& example : sorted_labels(test::random_stream(6, 300))) {
+    both.learn(example);
+  }
+  const std::vector<std::byte> saved = test::saved_bytes(both.ranker);
+  Reader in(saved);
+  LabelRanker loaded = LabelRanker::load(kFeaturesKept, in);
+  in.expect_end();
+  CHECK_EQ(test::saved_bytes(loaded), saved);
+  for (const test::StreamExample& example : sorted_labels(test::random_stream(7, 60))) {
+    const Example next{example.row(), example.labels, example.weight};
+    both.ranker.observe(both.tree, next);
+    loaded.observe(both.tree, next);
+  }
+  CHECK(test::saved_bytes(both.ranker) != saved);
+  CHECK_EQ(test::saved_bytes(loaded), test::saved_bytes(both.ranker));
+}
