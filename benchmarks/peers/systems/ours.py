@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""oplt itself: one pass, then the exact top 5."""
+"""oplt itself: one pass, then the exact top 5, or by beam search."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class Own(Library):
     """A model of ours, however it learns."""
 
     model: OnlinePLT | Ensemble
+    beam: int | None = None
 
     def save(self, path: Path) -> None:
         """One file."""
@@ -28,7 +29,7 @@ class Own(Library):
 
     def predict(self, X: Any) -> Any:
         """All rows at once."""
-        return self.model.predict_many(X, k=TOP)
+        return self.model.predict_many(X, k=TOP, beam=self.beam)
 
     def labels(self, found: Any) -> Iterable[list[int]]:
         """Leave out the probabilities."""
@@ -38,13 +39,18 @@ class Own(Library):
 class Ours(Own):
     """An `OnlinePLT` with some settings. Making a tree counts as learning."""
 
-    def __init__(self, preset: str, threads: int) -> None:
+    def __init__(self, preset: str, threads: int, beam: int | None) -> None:
         self.make = getattr(self, preset)
         self.threads = threads
+        self.beam = beam
 
     def default(self) -> OnlinePLT:
         """Know nothing ahead, with the default settings."""
         return OnlinePLT(threads=self.threads)
+
+    def memory(self) -> OnlinePLT:
+        """Know nothing ahead, with a label memory beside the tree."""
+        return OnlinePLT(label_memory=512, threads=self.threads)
 
     def paper(self) -> OnlinePLT:
         """Know nothing ahead, with the paper's settings."""
@@ -69,6 +75,6 @@ class Ours(Own):
         model.learn_many(*rest)
 
 
-def run(data: DataSet, workdir: Path, *, preset: str, threads: int = 1) -> Result:
+def run(data: DataSet, workdir: Path, *, preset: str, threads: int = 1, beam: int | None = None) -> Result:
     """Measure our model."""
-    return measure(Ours(preset, threads), data, workdir)
+    return measure(Ours(preset, threads, beam), data, workdir)
