@@ -35,7 +35,7 @@ def curves(names: list[str], path: Path) -> dict[str, dict[str, Curve]]:
 
 def of_stream(name: str) -> dict[str, Curve]:
     """One pass over the examples in random order."""
-    X, Y = shuffled(*load_xmlc(data_sets.folder() / name / "train.txt.xz"), seed=0)
+    X, Y = shuffled(*load_xmlc(data_sets.part(name, "train")), seed=0)
     every = -(-X.shape[0] // N_POINTS)
     result: dict[str, Curve] = {}
     for label, system in {"OPLT random": RANDOM, "OPLT best-greedy": BEST}.items():
