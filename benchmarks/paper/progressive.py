@@ -42,7 +42,7 @@ def of_stream(name: str) -> dict[str, Curve]:
         model = untrained(system, X, Y, seed=0, max_leaves=10)
         reports = progressive(model, (X, Y), k=1, every=every)
         result[label] = [(report.n_examples, report.total["entropy-reduction"]) for report in reports]
-    result["CMT"] = of_answers(cmt.progressive(X, Y), Y.indices.tolist(), every)
+    result["CMT"] = of_answers(cmt.progressive(name, X, Y), Y.indices.tolist(), every)
     return result
 
 

@@ -94,7 +94,7 @@ def do_missing(name: str, systems: list[System], seeds: range, runs: Runs) -> No
         print(f"{name}, {i + 1} of {len(missing)}: {system}, seed {seed}", file=sys.stderr)
         stream = shuffled(X, Y, seed)
         if system.name == "CMT":
-            figures = cmt.run(stream, (test_X, test_Y), system.passes)
+            figures = cmt.run(name, stream, (test_X, test_Y), system.passes)
             runs.add(name, system, seed, figures)
             continue
         for passes, model, seconds in train(system, *stream, seed, max_leaves):

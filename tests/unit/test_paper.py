@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import importlib.util
 import json
 import os
@@ -78,3 +79,13 @@ def test_what_cannot_be_run_is_said(arguments: list[str], message: str, tmp_path
     write_data(tmp_path / "mine")
     done = run(tmp_path, tmp_path / "out", *arguments)
     assert re.search(message, done.stderr), done.stderr
+
+
+def test_cmt_has_the_rate_that_its_authors_suggest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(RUN.parent))
+    cmt = importlib.import_module("cmt")
+    rates = {}
+    for name in ("aloi-27d", "wp4s-para-3shot"):
+        words = cmt.settings(name, 3000, 1000, passes=3)
+        rates[name] = words[words.index("-l") + 1]
+    assert rates == {"aloi-27d": "0.001", "wp4s-para-3shot": "0.1"}
