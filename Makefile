@@ -76,9 +76,14 @@ bench: $(BENCH)/package  ## Compare with other systems: DATA="nvd-cpe bibtex" OU
 bench-scaling: $(BENCH)/package  ## Cost and memory as labels, examples and features grow: OUT=folder.
 	$(BENCH)/bin/python benchmarks/scaling/run.py --out $(or $(OUT),build/results/scaling)
 
+# CMT and plots: megabytes, where all peers are gigabytes.
+$(VENV)/paper: $(VENV)/tools
+	$(BIN)/python -m pip install -q --group paper
+	touch $@
+
 .PHONY: paper
-paper: $(BENCH)/package  ## Tables and figures of the paper: TABLES="2 4" DATA="bibtex" SEEDS=5 OUT=folder, data from OPLT_DATA.
-	$(BENCH)/bin/python benchmarks/paper/run.py $(if $(TABLES),--tables $(TABLES)) $(if $(FIGURE),--figure) \
+paper: build $(VENV)/paper  ## Tables and figures of the paper: TABLES="2 4" DATA="bibtex" SEEDS=5 OUT=folder, data from OPLT_DATA.
+	$(BIN)/python benchmarks/paper/run.py $(if $(TABLES),--tables $(TABLES)) $(if $(FIGURE),--figure) \
 		$(if $(DATA),--data $(DATA)) $(if $(SEEDS),--seeds $(SEEDS)) --out $(or $(OUT),build/results/paper)
 
 .PHONY: sanitize

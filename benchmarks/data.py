@@ -22,6 +22,16 @@ def folder() -> Path:
     return Path(path)
 
 
+def part(name: str, which: str) -> Path:
+    """Return the file of a data set that is called train.txt or test.txt, plain or compressed."""
+    candidates = [folder() / name / f"{which}.txt{suffix}" for suffix in ("", ".xz", ".gz", ".bz2")]
+    found = next((path for path in candidates if path.is_file()), None)
+    if found is None:
+        msg = f"there is no {candidates[0]}, neither plain nor as .xz, .gz or .bz2"
+        raise SystemExit(msg)
+    return found
+
+
 def load(path: Path) -> tuple[Any, list[list[int]]]:
     """Read features (CSR) and lists of labels."""
     X, Y = load_xmlc(path)

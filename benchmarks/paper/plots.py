@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from experiments import ALPHAS, MAIN, MULTI_LABEL
+from experiments import ALPHAS, MAIN
 from runs import Figures, Runs
 
 # Of the palette of Okabe and Ito, which colour-blind people can tell apart; markers and line styles differ as well.
@@ -18,8 +18,11 @@ MARKERS = "osD^vP"
 STYLES = ["-", "--", ":", "-."]
 
 
-def draw(runs: Runs, curves: dict[str, dict[str, list[tuple[int, float]]]], out: Path) -> list[str]:
-    """Write what there are figures for, as PNG and SVG; return it as Markdown."""
+Curves = dict[str, dict[str, list[tuple[int, float]]]]  # by data set, then system
+
+
+def draw(runs: Runs, tables: dict[int, list[str]], curves: Curves, out: Path) -> list[str]:
+    """Write pictures of tables, given with their data sets, and of curves, as PNG and SVG; return them as Markdown."""
     try:
         import matplotlib as mpl
     except ImportError:
@@ -27,8 +30,11 @@ def draw(runs: Runs, curves: dict[str, dict[str, list[tuple[int, float]]]], out:
         return []
     mpl.use("Agg")
     drawn = {
-        "depth-against-alpha": ("Depth of the tree against α (table 7)", depth_against_alpha(runs)),
-        "precision-against-time": ("Precision against training time (table 2)", precision_against_time(runs)),
+        "depth-against-alpha": ("Depth of the tree against α (table 7)", depth_against_alpha(runs, tables.get(7, []))),
+        "precision-against-time": (
+            "Precision against training time (table 2)",
+            precision_against_time(runs, tables.get(2, [])),
+        ),
         "progressive": ("Figure 2. Progressive entropy reduction", progressive(curves)),
     }
     for name, (_, figure) in drawn.items():
@@ -49,9 +55,9 @@ def panels(names: list[str]) -> tuple[Any, Iterable[tuple[str, Any]]]:
     return figure, zip(names, axes[0], strict=True)
 
 
-def depth_against_alpha(runs: Runs) -> Any:
+def depth_against_alpha(runs: Runs, names: list[str]) -> Any:
     """Table 7 as a picture."""
-    figure, named = panels([name for name in MULTI_LABEL if any(runs.of(name, system) for system in ALPHAS)])
+    figure, named = panels([name for name in names if any(runs.of(name, system) for system in ALPHAS)])
     for name, axis in named:
         known = [system for system in ALPHAS if runs.of(name, system)]
         alphas = [system.alpha for system in known]
@@ -63,9 +69,9 @@ def depth_against_alpha(runs: Runs) -> Any:
     return figure
 
 
-def precision_against_time(runs: Runs) -> Any:
+def precision_against_time(runs: Runs, names: list[str]) -> Any:
     """Table 2 as a picture."""
-    figure, named = panels([name for name in MULTI_LABEL if any(runs.of(name, system) for system in MAIN)])
+    figure, named = panels([name for name in names if any(runs.of(name, system) for system in MAIN)])
     for name, axis in named:
         kinds = list(dict.fromkeys((system.name, system.policy) for system in MAIN))  # empty: 1 pass, full: 3
         for system in (system for system in MAIN if runs.of(name, system)):
@@ -75,11 +81,13 @@ def precision_against_time(runs: Runs) -> Any:
             axis.plot(*spot, MARKERS[i], color=COLOURS[i], fillstyle=fill, label=str(system))
         axis.set(xscale="log", xlabel="training time in s", ylabel="P@1")
     if figure:
-        figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small")
+        fullest = max(figure.axes, key=lambda axis: len(axis.get_legend_handles_labels()[1]))
+        columns = min(5, 2 * len(figure.axes))  # as many as are not wider than the panels
+        figure.legend(*fullest.get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize="small")
     return figure
 
 
-def progressive(curves: dict[str, dict[str, list[tuple[int, float]]]]) -> Any:
+def progressive(curves: Curves) -> Any:
     """Figure 2: entropy reduction as the stream goes on."""
     figure, named = panels(list(curves))
     for name, axis in named:

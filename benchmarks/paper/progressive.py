@@ -35,14 +35,14 @@ def curves(names: list[str], path: Path) -> dict[str, dict[str, Curve]]:
 
 def of_stream(name: str) -> dict[str, Curve]:
     """One pass over the examples in random order."""
-    X, Y = shuffled(*load_xmlc(data_sets.folder() / name / "train.txt.xz"), seed=0)
+    X, Y = shuffled(*load_xmlc(data_sets.part(name, "train")), seed=0)
     every = -(-X.shape[0] // N_POINTS)
     result: dict[str, Curve] = {}
     for label, system in {"OPLT random": RANDOM, "OPLT best-greedy": BEST}.items():
         model = untrained(system, X, Y, seed=0, max_leaves=10)
         reports = progressive(model, (X, Y), k=1, every=every)
         result[label] = [(report.n_examples, report.total["entropy-reduction"]) for report in reports]
-    result["CMT"] = of_answers(cmt.progressive(X, Y), Y.indices.tolist(), every)
+    result["CMT"] = of_answers(cmt.progressive(name, X, Y), Y.indices.tolist(), every)
     return result
 
 

@@ -61,13 +61,18 @@ def fitting(number: int, names: list[str] | None) -> list[str]:
     if names is None:
         return STREAMS if number == FIGURE else TABLES[number].data
     few_shot = number == FIGURE or TABLES[number].data == FEW_SHOT
-    return [name for name in names if is_multi_class(examples(name, "train")[1]) == few_shot]
+    fit = [name for name in names if is_multi_class(examples(name, "train")[1]) == few_shot]
+    if not fit:
+        what = "figure 2" if number == FIGURE else f"table {number}"
+        kind = "exactly one label" if few_shot else "any number of labels"
+        print(f"{what} is of data whose examples have {kind}: none of {', '.join(names)}", file=sys.stderr)
+    return fit
 
 
 @cache
 def examples(name: str, part: str) -> tuple[Any, Any]:
     """Load a part of a data set."""
-    return load_xmlc(data_sets.folder() / name / f"{part}.txt.xz")
+    return load_xmlc(data_sets.part(name, part))
 
 
 def is_multi_class(Y: Any) -> bool:
@@ -82,13 +87,14 @@ def do_missing(name: str, systems: list[System], seeds: range, runs: Runs) -> No
         return
     X, Y = examples(name, "train")
     test_X, test_Y = examples(name, "test")
-    propensities = metrics.propensities(np.diff(Y.tocsc().indptr), Y.shape[0])
+    a_and_b = metrics.PROPENSITY_PARAMETERS.get(name, ())  # the defaults are for any other data set
+    propensities = metrics.propensities(np.diff(Y.tocsc().indptr), Y.shape[0], *a_and_b)
     max_leaves = 10 if is_multi_class(Y) else 100
     for i, (system, seed) in enumerate(missing):
         print(f"{name}, {i + 1} of {len(missing)}: {system}, seed {seed}", file=sys.stderr)
         stream = shuffled(X, Y, seed)
         if system.name == "CMT":
-            figures = cmt.run(stream, (test_X, test_Y), system.passes)
+            figures = cmt.run(name, stream, (test_X, test_Y), system.passes)
             runs.add(name, system, seed, figures)
             continue
         for passes, model, seconds in train(system, *stream, seed, max_leaves):
@@ -112,7 +118,7 @@ def write(out: Path, chosen: dict[int, list[str]], runs: Runs, found: dict[str, 
     """Write the report."""
     out.mkdir(parents=True, exist_ok=True)
     tables = [report.table(number, names, runs) for number, names in chosen.items()]
-    pictures = plots.draw(runs, found, out)
+    pictures = plots.draw(runs, chosen, found, out)
     (out / "RESULTS.md").write_text("\n\n".join([report.HEAD, *tables, *pictures]) + "\n")
 
 

@@ -13,7 +13,6 @@ from experiments import System
 
 from oplt import OnlinePLT, trees
 
-PAPER = {"arity": 2, "gate": 0.0, "learning_rate": 1.0, "adagrad_eps": 0.01}
 POLICIES = {"R": "random", "B": "best-greedy"}
 
 
@@ -44,8 +43,10 @@ def train(system: System, X: Any, Y: Any, seed: int, max_leaves: int) -> Iterato
 
 def untrained(system: System, X: Any, Y: Any, seed: int, max_leaves: int) -> OnlinePLT:
     """Make the model: from nothing, or from the tree of these examples."""
-    settings = {**PAPER, "alpha": system.alpha, "max_leaves": max_leaves, "seed": seed}
+    policy = POLICIES.get(system.policy, "best-greedy" if system.name == "OPLT-W" else "fixed")
+    changes = {"alpha": system.alpha, "max_leaves": max_leaves, "seed": seed}
     if system.name == "OPLT":
-        return OnlinePLT(policy=POLICIES[system.policy], **settings)
+        return OnlinePLT.paper(policy=policy, **changes)
+    settings = {**OnlinePLT.paper(**changes).settings, "policy": policy}
     tree = trees.kmeans(X, Y, arity=2, max_leaves=max_leaves, seed=seed)
-    return OnlinePLT.from_tree(tree, policy="best-greedy" if system.name == "OPLT-W" else "fixed", **settings)
+    return OnlinePLT.from_tree(tree, **settings)

@@ -63,7 +63,7 @@ def main() -> None:
     base = {name: float(value) if "." in value else int(value) for name, value in pairs}
     streams = []
     for name in arguments.names:
-        X, Y = data.load(data.folder() / name / "train.txt.xz")
+        X, Y = data.load(data.part(name, "train"))
         streams.append((X[: arguments.rows], Y[: arguments.rows]))
     print(f"| changed | {' | '.join(arguments.names)} |\n|{'---|' * (len(streams) + 1)}", flush=True)
     for variation in VARIATIONS:

@@ -196,7 +196,7 @@ def _best(means: _Entries, names: list[Label], n_rows: int, k: int, threshold: f
     by_name = sorted(range(len(names)), key=lambda i: (isinstance(names[i], str), names[i]))
     place_of = np.argsort(by_name)
     scores = means.probability.astype(np.float32)
-    order = np.lexsort((place_of[means.column], -means.probability, means.row))
+    order = np.lexsort((place_of[means.column], -scores, means.row))
     begins = np.searchsorted(means.row, np.arange(n_rows))
     kept = order[(np.arange(len(order)) - begins[means.row] < k) & (scores[order] >= np.float32(threshold))]
     indptr = np.searchsorted(means.row[kept], np.arange(n_rows + 1))

@@ -28,6 +28,7 @@ from oplt.validation import (
     as_weights,
     briefly,
     check_names,
+    listed,
     plain_names,
 )
 
@@ -87,7 +88,7 @@ def progressive(
         A report is made after each so many examples, and at the end. It costs a pass over the window.
     delay
         The labels of an example become known late: it is learnt after so many further examples have been predicted.
-        When the stream ends, those that wait are learnt.
+        When the stream ends, those that wait are learnt. They are not copied: the stream must not change them.
     frequencies
         A label that has occurred less often than the first number is in the tail, from the second on it is in the head.
 
@@ -232,4 +233,4 @@ def _distinct_names(labels: Any) -> list[Label]:
 def _matrix_examples(rows: NamedRows, labels: NamedLabels) -> Iterator[tuple[dict[int, float], list[Label]]]:
     for i in range(len(rows)):
         x, y = rows.chunk(i, i + 1), labels.chunk(i, i + 1)
-        yield dict(zip(np.asarray(x.names).tolist(), x.values.tolist(), strict=True)), list(y.names)
+        yield dict(zip(listed(x.names), x.values.tolist(), strict=True)), listed(y.names)

@@ -195,8 +195,10 @@ def _children(parents: Mapping[Label, Label | None]) -> dict[Label | None, list[
     check_names(list(parents), "name")
     children: dict[Label | None, list[Label]] = {name: [] for name in (None, *parents)}
     for name, parent in parents.items():
-        if parent is not None:
-            check_names([parent], f"the parent of {name!r}, name")
+        bad = None if parent is None else _core.first_bad_name([parent])
+        if bad is not None:
+            msg = f"the parent of {name!r} is {bad[1]}: it must be one name, or None for a root"
+            raise InvalidInputError(msg)
         if parent not in children:
             msg = f"the parent of {name!r}, {parent!r}, is not a name itself: add it, with None if it is a root"
             raise InvalidInputError(msg)

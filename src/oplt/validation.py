@@ -27,6 +27,7 @@ __all__ = [
     "as_weights",
     "briefly",
     "check_names",
+    "listed",
     "plain_names",
 ]
 
@@ -307,6 +308,11 @@ def check_names(names: list[Any], what: str, indptr: PointerArray | None = None)
             hint = "; use [] for an example without labels" if what == "label" else ""
         msg = f"{where} is {found}: names are non-empty strings or integers{hint}"
         raise InvalidInputError(msg)
+
+
+def listed(names: Names) -> list[Any]:
+    """Names of columns as Python's integers; others as they are."""
+    return names if isinstance(names, list) else names.tolist()
 
 
 def plain_names(names: list[Any]) -> list[Label]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oplt import Ensemble, InvalidInputError, InvalidParameterError, ModelFormatError, OnlinePLT, trees
+from oplt import Ensemble, InvalidInputError, InvalidParameterError, ModelFormatError, OnlinePLT, ensemble, trees
 from oplt.datasets import make_stream
 
 
@@ -77,6 +77,13 @@ def test_equally_probable_labels_come_by_name_integers_first() -> None:
     tied = model.predict_one({}, k=4)
     assert len({probability for _, probability in tied}) == 1
     assert [label for label, _ in Ensemble([model, model]).predict_one({}, k=4)] == [9, 10, "a", "b"]
+
+
+def test_labels_whose_probabilities_are_shown_as_equal_come_by_name() -> None:
+    """Sums of many models differ in bits that a float32 lacks, by the order of the models."""
+    means = ensemble._Entries(np.array([0, 0]), np.array([0, 1]), np.array([0.5 + 1e-12, 0.5]), n_examples=1)
+    assert ensemble._best(means, ["b", "a"], n_rows=1, k=2, threshold=0.0)[0] == [("a", 0.5), ("b", 0.5)]
+    assert ensemble._best(means, ["b", "a"], n_rows=1, k=1, threshold=0.0)[0] == [("a", 0.5)]
 
 
 def test_models_without_labels_and_without_rows() -> None:

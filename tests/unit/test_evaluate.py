@@ -164,6 +164,13 @@ def test_matrices_are_learnt_as_learn_many_learns_them(form: Any) -> None:
     assert model.fingerprint() == expected.fingerprint()
 
 
+def test_names_of_columns_reach_a_model_as_plain_integers() -> None:
+    model = Parrot()
+    last(progressive(model, (np.eye(3), np.eye(3, dtype=int))))
+    assert [x for kind, x in model.calls if kind == "learn"] == [{0: 1.0}, {1: 1.0}, {2: 1.0}]
+    assert {type(label) for label in model.said} == {type(name) for _, x in model.calls for name in x} == {int}
+
+
 def test_labels_in_an_iterator_are_scored_and_learnt() -> None:
     model = OnlinePLT()
     report = last(progressive(model, (({"x": 1.0}, iter(["a", "b"])) for _ in range(3)), k=2))

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from oplt import InvalidInputError, InvalidParameterError, OnlinePLT, Predictions, metrics
-from oplt.metrics import PROPENSITY_PARAMETERS, Scores, propensities
+from oplt.metrics import PROPENSITY_PARAMETERS, Propensities, Scores, propensities
 
 FOUND = Predictions.from_rows([[(0, 0.9), (2, 0.5)], [], [(1, 0.8), (0, 0.3), (2, 0.1)]])
 DENSE = np.array([[1, 0, 1], [0, 1, 0], [1, 0, 0]])
@@ -132,6 +132,14 @@ def test_a_label_that_a_plain_mapping_lacks_is_an_error_and_changes_nothing() ->
         metrics.psp_at_k(Predictions.from_rows([[("b", 0.9)]]), ["b"], {"b": 0.0})
 
 
+def test_the_least_propensities() -> None:
+    found = Predictions.from_rows([[("a", 0.9), ("b", 0.8)]])
+    for least in (1e-300, 1e-12):
+        assert metrics.psp_at_k(found, [["a", "b"]], {"a": 1.0, "b": least}, k=2) == 1
+    with pytest.raises(InvalidInputError, match="propensity of label 'b' is 1e-310: it must be at least 1e-300"):
+        metrics.psp_at_k(found, [["a", "b"]], {"a": 1.0, "b": 1e-310}, k=2)
+
+
 def test_scores_that_are_no_probabilities_can_be_ranked_but_not_calibrated() -> None:
     scores = Scores(1)
     scores.add(Predictions.from_rows([[("a", 7.5)]]), ["a"])
@@ -184,6 +192,9 @@ def test_bad_settings_are_refused() -> None:
     for other in (None, {"a": 0.4}):
         with pytest.raises(InvalidInputError, match="made with other propensities"):
             Scores(propensities={"a": 0.5}).merge(Scores(propensities=other))
+    one, another = (Scores(propensities=Propensities({"a": 0.5}, unseen=unseen)) for unseen in (0.1, 0.2))
+    with pytest.raises(InvalidInputError, match="made with other propensities"):  # of labels that are not named
+        one.merge(another)
     with pytest.raises(InvalidParameterError, match="n_examples must be at least 3"):
         propensities([1], n_examples=2)
     with pytest.raises(InvalidParameterError, match="b must be a number above 0, got 0"):
@@ -238,6 +249,8 @@ def test_a_huge_k_needs_no_memory_of_its_size() -> None:
 
 def test_a_measure_at_one_k_refuses_several() -> None:
     found = Predictions.from_rows([[("cat", 0.9)]])
-    for measure in (metrics.precision_at_k, metrics.recall_at_k, metrics.ndcg_at_k, metrics.log_loss_at_k):
-        with pytest.raises(InvalidParameterError, match=r"k must be an integer, got \(1, 3\)"):
-            measure(found, [["cat"]], k=(1, 3))  # type: ignore[arg-type]
+    at_k = (metrics.precision_at_k, metrics.recall_at_k, metrics.ndcg_at_k, metrics.coverage_at_k)
+    for measure in (*at_k, metrics.log_loss_at_k, metrics.ece_at_k):
+        for k, shown in (((1, 3), r"\(1, 3\)"), (None, "None")):
+            with pytest.raises(InvalidParameterError, match=f"k must be an integer, got {shown}"):
+                measure(found, [["cat"]], k=k)  # type: ignore[arg-type]

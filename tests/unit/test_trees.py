@@ -179,7 +179,7 @@ def test_a_very_deep_taxonomy() -> None:
         ({"a": "a"}, None, "cycle: 'a' → 'a'"),
         ({"d": "a", "a": "b", "b": "a"}, None, "cycle: 'a' → 'b' → 'a'"),
         ({"a": "b"}, None, "the parent of 'a', 'b', is not a name itself: add it, with None if it is a root"),
-        ({"a": ["b"]}, None, r"the parent of 'a', name 0 is \['b'\]"),
+        ({"a": ["b"]}, None, r"the parent of 'a' is \['b'\]: it must be one name, or None"),
         ({"a": None, "": "a"}, None, "name 1 is an empty string"),
         ({None: None}, None, "name 0 is None"),
         ({"a": None}, ["b"], "the label 'b' is not in the taxonomy"),

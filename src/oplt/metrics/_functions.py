@@ -141,7 +141,8 @@ def coverage_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float: 
     >>> coverage_at_k(found, ["cat", "dog"], k=1), coverage_at_k(found, ["cat", "dog"], k=2)
     (0.5, 1.0)
     """
-    return _of(LabelSets(), predictions, Y, k).coverage(k)
+    k = count("k", k)
+    return _of(LabelSets(), predictions, Y).coverage(k)
 
 
 def log_loss_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:  # noqa: N803

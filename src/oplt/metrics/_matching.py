@@ -16,7 +16,7 @@ from oplt._typing import Label, LabelRows, PointerArray
 from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.params import count
 from oplt.predictions import Predictions
-from oplt.validation import as_labels, check_names, plain_names
+from oplt.validation import as_labels, check_names, listed, plain_names
 
 __all__ = ["Matches", "as_cutoffs", "match"]
 
@@ -57,7 +57,7 @@ def match(predictions: Predictions, Y: LabelRows, k: int | None = None) -> Match
     ids: defaultdict[Label, int] = defaultdict()
     ids.default_factory = ids.__len__
     predicted = _numbered(predicted_names, ids)
-    true = _numbered(truth.names if isinstance(truth.names, list) else truth.names.tolist(), ids)
+    true = _numbered(listed(truth.names), ids)
 
     row, n_predicted = _rows(predictions.indptr)
     true_row, _ = _rows(truth.indptr)

@@ -27,6 +27,9 @@ _NEVER = np.iinfo(np.int64).max
 # Probabilities are float32: none but 1 itself is nearer to 1 than this. It keeps a wrong "certain" finite.
 _SURE = 2.0**-24
 
+# The inverse of a smaller one may be too large for a float.
+_LEAST_PROPENSITY = 1e-300
+
 
 def _ratio(part: int, whole: int) -> float:
     return part / whole if whole else _NAN
@@ -143,10 +146,11 @@ class PropensityScored:
         except (TypeError, ValueError) as error:
             msg = f"propensities must be numbers above 0 and at most 1: {error}"
             raise InvalidInputError(msg) from None
-        bad = ~((values > 0) & (values <= 1))
+        bad = ~((values >= _LEAST_PROPENSITY) & (values <= 1))
         if bad.any():
             place = int(np.argmax(bad))
-            msg = f"the propensity of label {names[place]!r} is {values[place]}: it must be above 0 and at most 1"
+            rule = "above 0" if values[place] <= 0 else f"at least {_LEAST_PROPENSITY:g}"
+            msg = f"the propensity of label {names[place]!r} is {values[place]}: it must be {rule} and at most 1"
             raise InvalidInputError(msg)
         return 1 / values
 

@@ -11,6 +11,7 @@ from oplt._typing import Label, LabelRows
 from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.metrics._matching import as_cutoffs, match
 from oplt.metrics._parts import LabelSets, Probabilities, PropensityScored, Ranking
+from oplt.metrics._propensity import Propensities
 from oplt.params import count
 from oplt.predictions import Predictions
 
@@ -193,8 +194,12 @@ class Scores:
         return f"<Scores of {self.n_examples} examples: {shown}>"
 
 
-def _propensities_of(scores: Scores) -> Mapping[Label, float] | None:
-    return None if scores._propensity is None else scores._propensity.propensities
+def _propensities_of(scores: Scores) -> tuple[Mapping[Label, float], float | None] | None:
+    """Those of known labels, and that of all others if they have one."""
+    if scores._propensity is None:
+        return None
+    propensities = scores._propensity.propensities
+    return propensities, propensities.unseen if isinstance(propensities, Propensities) else None
 
 
 def entropy_reduction_of(ranking: Ranking, sets: LabelSets) -> float:
