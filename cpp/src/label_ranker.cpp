@@ -35,8 +35,10 @@ void describe(std::span<const Candidate> candidates, std::vector<Features>& desc
   const std::size_t n = candidates.size();
   std::vector<std::size_t> by_cosine(n);
   std::iota(by_cosine.begin(), by_cosine.end(), std::size_t{0});
-  std::stable_sort(by_cosine.begin(), by_cosine.end(), [&](std::size_t a, std::size_t b) {
-    return candidates[a].similarity.cosine > candidates[b].similarity.cosine;
+  std::sort(by_cosine.begin(), by_cosine.end(), [&](std::size_t a, std::size_t b) {
+    const Real cosine_a = candidates[a].similarity.cosine;
+    const Real cosine_b = candidates[b].similarity.cosine;
+    return cosine_a != cosine_b ? cosine_a > cosine_b : a < b;
   });
   std::vector<std::size_t> cosine_rank(n);
   double sum = 0.0;
