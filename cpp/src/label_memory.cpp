@@ -18,7 +18,7 @@ namespace oplt {
 
 namespace {
 
-// By progressive precision (docs/explanation/beyond-the-paper.md): more of either finds no better labels.
+// Few and rare features find a label that is near. The bound keeps a row of common features from visiting every label.
 constexpr std::size_t kHeaviest = 8;       // features of a row through which labels are looked for
 constexpr std::size_t kPostings = 16'384;  // postings, after which no further feature is looked at
 
@@ -180,8 +180,8 @@ void LabelMemory::ask(RowView x, Query& query) const {
     if (feature < weights_.size()) {
       const Real weight = weights_[feature];
       const Real weighted = x.values[i] * weight;
+      query.features_.push_back(feature);  // first: what it does not name is never cleared
       query.weights_[feature] = {weighted * weight, weighted * weighted};
-      query.features_.push_back(feature);
       squares += weighted * weighted;
     }
   }
@@ -194,6 +194,10 @@ void LabelMemory::ask(RowView x, Query& query) const {
 }
 
 void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>& found) const {
+  for (const LabelId label : query.touched_) {  // of a search that failed
+    query.products_[label] = 0;
+  }
+  query.touched_.clear();
   query.products_.resize(labels_.size());
   std::size_t n_postings = 0;
   for (std::size_t i = 0; i < std::min(kHeaviest, query.features_.size()) && n_postings < kPostings; ++i) {

@@ -112,3 +112,28 @@ TEST("after an allocation has failed, a model is as it was, or complete, or refu
     }
   }
 }
+
+TEST("a prediction that has failed leaves no trace in later ones") {
+  const Numbers stream(80);
+  TrainParams params = test::make_params();
+  params.label_memory = 8;
+  Model model(params);
+  stream.teach(model, 1);
+  const PredictParams asked{.top_k = 3};
+  const Predictions expected = model.predict_many(stream.rows(), asked);
+  long n = 0;
+  for (bool failed = true; failed; n += 1 + n / 20) {
+    failed = false;
+    until_failure = n;
+    try {
+      model.predict_many(stream.rows(), asked);
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    until_failure = -1;
+    const Predictions again = model.predict_many(stream.rows(), asked);
+    CHECK(again.labels == expected.labels);
+    CHECK(again.probabilities == expected.probabilities);
+  }
+  CHECK(n > 50);
+}
