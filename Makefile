@@ -46,16 +46,16 @@ test-cpp:
 
 .PHONY: lint
 lint: build  ## ruff, mypy, import-linter, clang-format.
-	$(BIN)/ruff check src tests examples benchmarks
-	$(BIN)/ruff format --check src tests examples benchmarks
+	$(BIN)/ruff check src tests examples benchmarks tools
+	$(BIN)/ruff format --check src tests examples benchmarks tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run -Werror $(CPP_FILES)
 
 .PHONY: format
 format: $(VENV)/tools  ## Format the Python and C++ sources.
-	$(BIN)/ruff check --fix-only -q src tests examples benchmarks
-	$(BIN)/ruff format -q src tests examples benchmarks
+	$(BIN)/ruff check --fix-only -q src tests examples benchmarks tools
+	$(BIN)/ruff format -q src tests examples benchmarks tools
 	$(BIN)/clang-format -i $(CPP_FILES)
 
 $(BENCH)/tools: pyproject.toml

@@ -34,6 +34,29 @@ std::span<const LabelId> keep_distinct(std::vector<LabelId>& labels, SpanPool<La
 /// `weights` may be empty: then all are 1.
 Real weight_of(std::span<const Real> weights, std::size_t i) { return weights.empty() ? Real{1} : weights[i]; }
 
+/// Texts as the text features give them, end to end.
+class TextRows {
+ public:
+  void add(const TextRow& row) {
+    ids_.insert(ids_.end(), row.ids.begin(), row.ids.end());
+    values_.insert(values_.end(), row.values.begin(), row.values.end());
+    ends_.push_back(ids_.size());
+  }
+
+  std::size_t n_values() const { return values_.size(); }
+
+  template <class Row>
+  Row get(std::size_t i) const {
+    const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+    return {std::span(ids_).subspan(begin, ends_[i] - begin), std::span(values_).subspan(begin, ends_[i] - begin)};
+  }
+
+ private:
+  std::vector<std::size_t> ends_;
+  std::vector<FeatureId> ids_;
+  std::vector<Real> values_;
+};
+
 Vocabulary vocabulary_of(const NameList& names) {
   Vocabulary vocabulary;
   std::vector<LabelId> id;
@@ -56,22 +79,27 @@ LabelTree checked_start(const TrainParams& params, LabelTree tree) {
 
 }  // namespace
 
-Model::Model(const TrainParams& params) : Model(params, LabelTree(), {}) {}
+Model::Model(const TrainParams& params, std::optional<TextFeatures> text)
+    : Model(params, LabelTree(), {}, std::move(text)) {}
 
-Model::Model(const TrainParams& params, LabelTree tree, const NameList& labels)
-    : labels_(vocabulary_of(labels)), plt_(params, checked_start(params, std::move(tree))) {
+Model::Model(const TrainParams& params, LabelTree tree, const NameList& labels, std::optional<TextFeatures> text)
+    : text_(std::move(text)), labels_(vocabulary_of(labels)), plt_(params, checked_start(params, std::move(tree))) {
   if (params.label_memory > 0) {
     ranker_.emplace(params.label_memory);
   }
 }
 
-Model::Model(const TrainParams& params, std::span<const std::byte> saved) : plt_(params) {
+Model::Model(const TrainParams& params, std::span<const std::byte> saved, const std::optional<TextParams>& text)
+    : plt_(params) {
   Reader in(saved);
   features_ = Vocabulary::load(in);
   labels_ = Vocabulary::load(in);
   plt_ = OnlinePlt::load(params, in);
   if (params.label_memory > 0) {
     ranker_ = LabelRanker::load(params.label_memory, in);
+  }
+  if (text) {
+    text_ = TextFeatures::load(*text, in);
   }
   in.expect_end();
   if (labels_.size() != plt_.tree().n_labels()) {
@@ -88,10 +116,35 @@ Model::Model(const TrainParams& params, std::span<const std::byte> saved) : plt_
 void Model::fit(const NamedRows& x, const NamedLabels& y, std::span<const Real> weights, const BatchParams& params,
                 std::size_t threads, const std::function<void()>& poll) {
   const auto lock = turn<WriterLock>();
-  const std::size_t n_rows = x.bounds.n_rows();
+  std::vector<FeatureId> ids;
+  const auto features_of = [&](std::size_t i) {
+    features_.add_row(x.names, x.bounds.begin(i), x.bounds.end(i), ids);
+    return Features{ids, x.bounds.row(x.values, i)};
+  };
+  fit(x.values.size(), features_of, y, weights, params, threads, poll);
+}
+
+void Model::fit_texts(Texts texts, const NamedLabels& y, std::span<const Real> weights, const BatchParams& params,
+                      std::size_t threads, const std::function<void()>& poll) {
+  const auto lock = turn<WriterLock>();
+  TextRow row;
+  for (const std::string_view text : texts) {
+    text_->learn(text, row);
+  }
+  TextRows rows;
+  for (const std::string_view text : texts) {
+    text_->find(text, row);
+    rows.add(row);
+  }
+  fit(rows.n_values(), [&](std::size_t i) { return rows.get<Features>(i); }, y, weights, params, threads, poll);
+}
+
+template <class FeaturesOf>
+void Model::fit(std::size_t n_values, FeaturesOf features_of, const NamedLabels& y, std::span<const Real> weights,
+                const BatchParams& params, std::size_t threads, const std::function<void()>& poll) {
+  const std::size_t n_rows = y.bounds.n_rows();
   RowBuilder row_builder;
-  row_builder.start(x.values.size(), n_rows);
-  std::vector<FeatureId> features;
+  row_builder.start(n_values, n_rows);
   std::vector<LabelId> labels;
   SpanPool<LabelId> label_sets;
   std::vector<Example> examples;
@@ -106,8 +159,8 @@ void Model::fit(const NamedRows& x, const NamedLabels& y, std::span<const Real> 
       throw InvalidInput("row " + std::to_string(i) + " has the label " + shown(y.names[position]) +
                          ", which the tree lacks: all labels of Y must be leaves of the tree");
     }
-    features_.add_row(x.names, x.bounds.begin(i), x.bounds.end(i), features);
-    const RowView row = row_builder.build(features, x.bounds.row(x.values, i), plt_.params());
+    const Features features = features_of(i);
+    const RowView row = row_builder.build(features.ids, features.values, plt_.params());
     examples.push_back({row, keep_distinct(labels, label_sets), weight_of(weights, i)});
   }
   plt_ = train_batch(params, plt_.tree(), examples, threads, poll);
@@ -116,14 +169,37 @@ void Model::fit(const NamedRows& x, const NamedLabels& y, std::span<const Real> 
 void Model::learn_many(const NamedRows& x, const NamedLabels& y, std::span<const Real> weights, std::size_t threads) {
   const auto lock = turn<WriterLock>();
   plt_.expect_unfrozen();
-  const std::size_t n_rows = x.bounds.n_rows();
-  row_builder_.start(x.values.size(), n_rows);
-  std::vector<FeatureId> features;
+  std::vector<FeatureId> ids;
+  const auto features_of = [&](std::size_t i) {
+    features_.add_row(x.names, x.bounds.begin(i), x.bounds.end(i), ids);
+    return Features{ids, x.bounds.row(x.values, i)};
+  };
+  learn(x.values.size(), features_of, y, weights, threads);
+}
+
+void Model::learn_texts(Texts texts, const NamedLabels& y, std::span<const Real> weights, std::size_t threads) {
+  const auto lock = turn<WriterLock>();
+  plt_.expect_unfrozen();
+  broken_ = true;  // until it has gone well
+  TextRow row;
+  TextRows rows;
+  for (const std::string_view text : texts) {
+    text_->learn(text, row);
+    rows.add(row);
+  }
+  learn(rows.n_values(), [&](std::size_t i) { return rows.get<Features>(i); }, y, weights, threads);
+}
+
+template <class FeaturesOf>
+void Model::learn(std::size_t n_values, FeaturesOf features_of, const NamedLabels& y, std::span<const Real> weights,
+                  std::size_t threads) {
+  const std::size_t n_rows = y.bounds.n_rows();
+  row_builder_.start(n_values, n_rows);
   std::vector<LabelId> labels;
   SpanPool<LabelId> label_sets;
   ExampleQueue examples(n_rows, [&](std::size_t i) {
-    features_.add_row(x.names, x.bounds.begin(i), x.bounds.end(i), features);
-    const RowView row = row_builder_.build(features, x.bounds.row(x.values, i), plt_.params());
+    const Features features = features_of(i);
+    const RowView row = row_builder_.build(features.ids, features.values, plt_.params());
     if (grows(plt_.params().policy)) {
       labels_.add_row(y.names, y.bounds.begin(i), y.bounds.end(i), labels);
     } else {
@@ -168,14 +244,31 @@ void Model::learn_segment(ExampleQueue& examples, std::size_t begin, std::size_t
 std::size_t Model::memory_bytes() const {
   const auto lock = turn<ReaderLock>();
   return plt_.memory_bytes() + features_.memory_bytes() + labels_.memory_bytes() +
-         (ranker_ ? ranker_->memory().memory_bytes() : 0);
+         (ranker_ ? ranker_->memory().memory_bytes() : 0) + (text_ ? text_->terms().memory_bytes() : 0);
 }
 
 Predictions Model::predict_many(const NamedRows& x, const PredictParams& params,
                                 const std::function<void()>& poll) const {
+  const auto features_of = [&](std::size_t i, PredictScratch& scratch) {
+    features_.find_row(x.names, x.bounds.begin(i), x.bounds.end(i), scratch.ids);
+    return Features{scratch.ids, x.bounds.row(x.values, i)};
+  };
+  return predict(x.bounds.n_rows(), features_of, params, poll);
+}
+
+Predictions Model::predict_texts(Texts texts, const PredictParams& params, const std::function<void()>& poll) const {
+  const auto features_of = [&](std::size_t i, PredictScratch& scratch) {
+    text_->find(texts[i], scratch.text);
+    return Features{scratch.text.ids, scratch.text.values};
+  };
+  return predict(texts.size(), features_of, params, poll);
+}
+
+template <class FeaturesOf>
+Predictions Model::predict(std::size_t n_rows, FeaturesOf features_of, const PredictParams& params,
+                           const std::function<void()>& poll) const {
   params.validate();
   const auto lock = turn<ReaderLock>();
-  const std::size_t n_rows = x.bounds.n_rows();
   std::vector<std::vector<ScoredLabel>> found(n_rows);
   std::vector<ScratchPool<PredictScratch>::Loan> scratches;
   for (std::size_t worker = 0; worker < std::min(params.threads, n_rows); ++worker) {
@@ -188,9 +281,9 @@ Predictions Model::predict_many(const NamedRows& x, const PredictParams& params,
       since_poll = 0;
     }
     PredictScratch& scratch = *scratches[worker];
-    features_.find_row(x.names, x.bounds.begin(i), x.bounds.end(i), scratch.ids);
-    scratch.row_builder.start(scratch.ids.size(), 1);
-    const RowView row = scratch.row_builder.build(scratch.ids, x.bounds.row(x.values, i), plt_.params());
+    const Features features = features_of(i, scratch);
+    scratch.row_builder.start(features.ids.size(), 1);
+    const RowView row = scratch.row_builder.build(features.ids, features.values, plt_.params());
     found[i] =
         ranker_ ? ranker_->rank(plt_, row, params, scratch.ranking) : search(plt_, row, params, scratch.ranking.search);
   });
@@ -215,6 +308,9 @@ void Model::save(Writer& out) const {
   plt_.save(out);
   if (ranker_) {
     ranker_->save(out);
+  }
+  if (text_) {
+    text_->save(out);
   }
   out.flush();
 }

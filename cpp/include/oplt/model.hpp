@@ -19,6 +19,7 @@
 #include "oplt/params.hpp"
 #include "oplt/row_builder.hpp"
 #include "oplt/scratch_pool.hpp"
+#include "oplt/text_features.hpp"
 #include "oplt/types.hpp"
 #include "oplt/vocabulary.hpp"
 
@@ -34,18 +35,21 @@ struct Predictions {
 
 /// An OnlinePlt together with the names of its labels and features: what is learnt, asked, saved and shared.
 ///
+/// If it has text features, its examples are texts: learn_texts(), predict_texts() and fit_texts() take the place of
+/// learn_many(), predict_many() and fit(), which are for models without.
+///
 /// One thread at a time learns, any number predict; each call waits for its turn, so that every answer is that of the
 /// model after a whole number of examples.
 class Model {
  public:
   /// Starts with nothing, which needs a policy that grows.
-  explicit Model(const TrainParams& params);
+  explicit Model(const TrainParams& params, std::optional<TextFeatures> text = {});
 
   /// Starts from a tree. `labels` names the tree's labels 0, 1, 2, … If the policy never grows, there is at least one,
   /// and labels of examples that the tree lacks are ignored.
-  Model(const TrainParams& params, LabelTree tree, const NameList& labels);
+  Model(const TrainParams& params, LabelTree tree, const NameList& labels, std::optional<TextFeatures> text = {});
 
-  Model(const TrainParams& params, std::span<const std::byte> saved);
+  Model(const TrainParams& params, std::span<const std::byte> saved, const std::optional<TextParams>& text = {});
 
   /// Trains all classifiers of the tree that the model was made from at once (batch_training.hpp). Throws InvalidInput
   /// if a row has a label that the tree lacks. If it throws, the model is of no use. For `weights` see learn_many(),
@@ -61,9 +65,32 @@ class Model {
   Predictions predict_many(const NamedRows& x, const PredictParams& params,
                            const std::function<void()>& poll = {}) const;
 
+  /// Counts all texts first: each gets the row that the text features give it in the end.
+  void fit_texts(Texts texts, const NamedLabels& y, std::span<const Real> weights, const BatchParams& params,
+                 std::size_t threads, const std::function<void()>& poll = {});
+
+  /// Counts each text, then learns it with the row that the text features give it at that time.
+  void learn_texts(Texts texts, const NamedLabels& y, std::span<const Real> weights, std::size_t threads);
+
+  Predictions predict_texts(Texts texts, const PredictParams& params, const std::function<void()>& poll = {}) const;
+
+  /// Whether there are text features. It never changes.
+  bool takes_texts() const { return text_.has_value(); }
+
+  /// The text features as they are now.
+  std::optional<TextFeatures> text_features() const {
+    const auto lock = turn<ReaderLock>();
+    return text_;
+  }
+
   void save(Writer& out) const;
 
   std::size_t memory_bytes() const;
+
+  std::uint32_t n_features() const {
+    const auto lock = turn<ReaderLock>();
+    return text_ ? text_->terms().size() : features_.size();
+  }
 
   /// Calls read(plt, features, labels) while nobody learns.
   template <class Read>
@@ -76,8 +103,15 @@ class Model {
   /// Working memory of one predicting thread.
   struct PredictScratch {
     std::vector<FeatureId> ids;
+    TextRow text;
     RowBuilder row_builder;
     LabelRanker::Scratch ranking;
+  };
+
+  /// Ids and values of an example's features.
+  struct Features {
+    std::span<const FeatureId> ids;
+    std::span<const Real> values;
   };
 
   using ReaderLock = std::shared_lock<std::shared_mutex>;
@@ -95,11 +129,24 @@ class Model {
     return lock;
   }
 
+  /// What rows and texts have in common. features_of(i), or features_of(i, scratch), are the features of example i; the
+  /// label sets tell how many there are. To be called with the lock, but for predict().
+  template <class FeaturesOf>
+  void fit(std::size_t n_values, FeaturesOf features_of, const NamedLabels& y, std::span<const Real> weights,
+           const BatchParams& params, std::size_t threads, const std::function<void()>& poll);
+  template <class FeaturesOf>
+  void learn(std::size_t n_values, FeaturesOf features_of, const NamedLabels& y, std::span<const Real> weights,
+             std::size_t threads);
+  template <class FeaturesOf>
+  Predictions predict(std::size_t n_rows, FeaturesOf features_of, const PredictParams& params,
+                      const std::function<void()>& poll) const;
+
   void learn_segment(ExampleQueue& examples, std::size_t begin, std::size_t end, std::size_t threads);
 
   mutable std::mutex turnstile_;
   mutable std::shared_mutex mutex_;
-  Vocabulary features_;
+  Vocabulary features_;               // empty if there are text features
+  std::optional<TextFeatures> text_;  // if examples are texts
   Vocabulary labels_;
   OnlinePlt plt_;
   std::optional<LabelRanker> ranker_;  // if there is a label memory

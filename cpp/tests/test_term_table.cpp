@@ -1,0 +1,243 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "helpers.hpp"
+#include "oplt/term_table.hpp"
+
+using namespace oplt;
+using oplt::test::saved_bytes;
+using Strings = std::vector<std::string>;
+
+namespace {
+
+/// Tells the table of a text that has these words, each once.
+std::vector<std::uint32_t> teach(TermTable& table, const Strings& words) {
+  table.next_text();
+  std::vector<std::uint32_t> ids;
+  for (const bool known : {true, false}) {
+    for (const std::string& word : words) {
+      const Term key = table.key(make_term(word, false));
+      const std::uint32_t id = table.find(key);
+      if (known && id != kNone) {
+        table.count(id);
+        ids.push_back(id);
+      } else if (!known && (id == kNone)) {
+        ids.push_back(table.add(key));
+      }
+    }
+  }
+  return ids;
+}
+
+std::uint32_t find(const TermTable& table, std::string_view word) {
+  return table.find(table.key(make_term(word, false)));
+}
+
+/// Space-Saving as the paper has it: all scores in a map, the smallest one searched.
+class Plain {
+ public:
+  explicit Plain(std::size_t limit) : limit_(limit) {}
+
+  void teach(const std::string& word) {
+    const auto place = std::find(words_.begin(), words_.end(), word);
+    if (place != words_.end()) {
+      ++scores_[static_cast<std::size_t>(place - words_.begin())];
+    } else if (words_.size() < limit_) {
+      words_.push_back(word);
+      scores_.push_back(1);
+    } else {
+      const auto rarest = static_cast<std::size_t>(std::min_element(scores_.begin(), scores_.end()) - scores_.begin());
+      words_[rarest] = word;
+      ++scores_[rarest];
+    }
+  }
+
+  const Strings& words() const { return words_; }
+
+ private:
+  std::size_t limit_;
+  Strings words_;
+  std::vector<std::uint32_t> scores_;
+};
+
+TermTable reloaded(const TermTable& table, std::uint32_t hash_bits, std::uint32_t limit) {
+  const auto bytes = saved_bytes(table);
+  Reader in(bytes);
+  TermTable loaded = TermTable::load(hash_bits, limit, in);
+  in.expect_end();
+  return loaded;
+}
+
+/// Words of which some are far more frequent than others, and new ones keep coming.
+std::string random_word(Random& random, std::uint32_t i) {
+  const std::uint32_t n = 1 + i / 4;
+  return "w" + std::to_string(random.below(3) > 0 ? random.below(1 + n / 8) : random.below(n));
+}
+
+}  // namespace
+
+TEST("hashes are the same on every machine") {
+  for (const auto& [text, hash] :
+       std::map<std::string_view, std::uint64_t>{{"a", 2957274753674716519ULL},
+                                                 {"of", 14094767718084541066ULL},
+                                                 {"heap", 16226760526931740332ULL},
+                                                 {"overflow", 3915725501543915525ULL},
+                                                 {"a longer sequence of words", 15606170231075328951ULL},
+                                                 {"日本", 4140133399455440753ULL}}) {
+    CHECK_EQ(make_term(text, false).hash, hash);
+  }
+}
+
+TEST("hashes of texts that differ in a byte, in length or in kind differ") {
+  std::set<std::uint64_t> hashes;
+  std::size_t n = 0;
+  for (std::size_t length = 0; length <= 20; ++length) {
+    for (std::size_t i = 0; i <= length; ++i) {
+      std::string text(length, 'a');
+      if (i < length) {
+        text[i] = 'b';
+      }
+      for (const bool is_chars : {false, true}) {
+        hashes.insert(make_term(text, is_chars).hash);
+        ++n;
+      }
+    }
+  }
+  CHECK_EQ(hashes.size(), n);
+}
+
+TEST("the last bits of hashes are spread evenly") {
+  std::vector<int> counts(1024);
+  for (int i = 0; i < 102'400; ++i) {
+    ++counts[make_term("word" + std::to_string(i), false).hash % 1024];
+  }
+  // 100 are expected, with a standard deviation of 10; of 1,024 numbers none is 6 deviations off but once in 500,000.
+  CHECK(*std::min_element(counts.begin(), counts.end()) > 40);
+  CHECK(*std::max_element(counts.begin(), counts.end()) < 160);
+}
+
+TEST("terms get ids in order of arrival and are counted once a text") {
+  TermTable table(0, 0);
+  CHECK_EQ(find(table, "a"), kNone);
+  CHECK_EQ(teach(table, {"b", "a"}), (std::vector<std::uint32_t>{0, 1}));
+  CHECK_EQ(teach(table, {"a", "c"}), (std::vector<std::uint32_t>{1, 2}));
+  CHECK_EQ(table.size(), 3U);
+  CHECK_EQ(table.n_texts(), 2U);
+  CHECK_EQ(table.n_texts_with(1), 2U);
+  CHECK_EQ(table.n_texts_with(2), 1U);
+  CHECK_EQ(table.term(2).text, "c");
+}
+
+TEST("characters of a word are another term than the word") {
+  TermTable table(0, 0);
+  table.next_text();
+  CHECK_EQ(table.add(make_term("the", false)), 0U);
+  CHECK_EQ(table.find(make_term("the", true)), kNone);
+  CHECK_EQ(table.add(make_term("the", true)), 1U);
+  CHECK(table.term(1).is_chars);
+}
+
+TEST("with hash_bits terms of equal last bits are one") {
+  TermTable table(3, 0);
+  for (int i = 0; i < 200; ++i) {
+    teach(table, {"w" + std::to_string(i)});
+  }
+  CHECK_EQ(table.size(), 8U);
+  std::uint32_t n = 0;
+  for (std::uint32_t id = 0; id < 8; ++id) {
+    CHECK(table.term(id).text.empty());
+    CHECK(table.term(id).hash < 8);
+    n += table.n_texts_with(id);
+  }
+  CHECK_EQ(n, 200U);
+  CHECK_EQ(table.term(find(table, "w17")).hash, make_term("w17", false).hash % 8);
+}
+
+TEST("a full table replaces the rarest term, as Space-Saving does") {
+  for (const std::uint32_t limit : {1U, 2U, 7U, 50U}) {
+    TermTable table(0, limit);
+    Plain plain(limit);
+    Random random(limit);
+    for (std::uint32_t i = 0; i < 3000; ++i) {
+      const std::string word = random_word(random, i);
+      teach(table, {word});
+      plain.teach(word);
+      if (i % 500 == 250) {
+        table = reloaded(table, 0, limit);
+      }
+    }
+    CHECK_EQ(table.size(), limit);
+    for (std::uint32_t id = 0; id < limit; ++id) {
+      CHECK_EQ(table.term(id).text, plain.words()[id]);
+      CHECK_EQ(find(table, plain.words()[id]), id);
+    }
+  }
+}
+
+TEST("a term that is frequent enough is never missing") {
+  TermTable table(0, 20);
+  Random random(8);
+  for (std::uint32_t i = 0; i < 5000; ++i) {
+    // Each text has 2 terms, and "often" is in every sixth: 833 of 10,000 terms, where 10,000 / 20 suffice.
+    teach(table, {"rare" + std::to_string(i), i % 6 == 0 ? "often" : "w" + std::to_string(random.below(1000))});
+  }
+  CHECK(find(table, "often") != kNone);
+}
+
+TEST("terms of the present text keep their places") {
+  TermTable table(0, 3);
+  teach(table, {"a", "b", "c"});
+  teach(table, {"b"});
+  CHECK_EQ(teach(table, {"a", "x", "y", "z", "zz"}), (std::vector<std::uint32_t>{0, 2, 1, kNone, kNone}));
+  CHECK_EQ(find(table, "a"), 0U);
+  CHECK_EQ(find(table, "x"), 2U);  // c was the rarest
+  CHECK_EQ(find(table, "y"), 1U);  // then b, for x is of this text
+  CHECK_EQ(table.n_texts_with(1), 1U);
+  CHECK_EQ(teach(table, {"k"}), std::vector<std::uint32_t>{0});  // a, x and y have scores of 2, 2 and 3
+}
+
+TEST("a loaded table equals the saved one and goes on like it") {
+  for (const auto& [hash_bits, limit] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{{0, 0}, {0, 30}, {5, 0}}) {
+    TermTable table(hash_bits, limit);
+    Random random(3);
+    for (std::uint32_t i = 0; i < 400; ++i) {
+      teach(table, {random_word(random, i), "x" + std::to_string(i % 9)});
+    }
+    TermTable loaded = reloaded(table, hash_bits, limit);
+    for (std::uint32_t i = 400; i < 800; ++i) {
+      const Strings words{random_word(random, i), "y" + std::to_string(i % 9)};
+      CHECK_EQ(teach(table, words), teach(loaded, words));
+    }
+    CHECK(saved_bytes(table) == saved_bytes(loaded));
+  }
+}
+
+TEST("a damaged table throws") {
+  TermTable table(0, 0);
+  teach(table, {"pear", "apple"});
+  auto bytes = saved_bytes(table);
+  for (std::size_t n = 0; n < bytes.size(); ++n) {
+    Reader in{std::span(bytes).first(n)};
+    CHECK_THROWS(FormatError, TermTable::load(0, 0, in));
+  }
+  Reader too_many(bytes);
+  CHECK_THROWS_WITH(FormatError, "2 terms, more than max_features", TermTable::load(0, 1, too_many));
+  bytes[12] = std::byte{0};  // the first score
+  Reader no_count(bytes);
+  CHECK_THROWS_WITH(FormatError, "wrong count", TermTable::load(0, 0, no_count));
+}
+
+TEST("memory counts long terms") {
+  TermTable table(0, 0);
+  teach(table, {"a"});
+  const std::size_t before = table.memory_bytes();
+  TermTable other(0, 0);
+  teach(other, {std::string(1000, 'a')});
+  CHECK(other.memory_bytes() >= before + 1000);
+}

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "oplt/words.hpp"
+
+using oplt::Words;
+using Strings = std::vector<std::string>;
+
+namespace {
+
+Strings words_of(std::string_view text) {
+  Words words;
+  words.split(text);
+  Strings result;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    result.emplace_back(words.sequence(i, 1));
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST("words are runs of letters, numbers and underscores, in lower case") {
+  CHECK_EQ(words_of("Heap-Overflow in JRE 1.4.2_40!"), (Strings{"heap", "overflow", "in", "jre", "1", "4", "2_40"}));
+  CHECK_EQ(words_of(""), Strings{});
+  CHECK_EQ(words_of(" \t.,"), Strings{});
+  CHECK_EQ(words_of("x"), Strings{"x"});
+  CHECK_EQ(words_of(std::string_view("a\0b", 3)), (Strings{"a", "b"}));
+}
+
+TEST("words of any script are found") {
+  CHECK_EQ(words_of("\u00C4RGER \u2013 \u0396\u03A9\u0397\u03A3"), (Strings{"\u00E4rger", "\u03B6\u03C9\u03B7\u03C3"}));
+  CHECK_EQ(words_of("\u4E2D\u6587abc\u3042"), (Strings{"\u4E2D", "\u6587", "abc", "\u3042"}));
+  CHECK_EQ(words_of("\U00010400\U00010401 x"), (Strings{"\U00010428\U00010429", "x"}));
+}
+
+TEST("marks belong to the word before them, and to nothing without one") {
+  CHECK_EQ(words_of("Cafe\u0301s"), Strings{"cafe\u0301s"});
+  CHECK_EQ(words_of("\u0E01\u0E31\u0E19"), (Strings{"\u0E01\u0E31", "\u0E19"}));  // each letter with its vowel sign
+  CHECK_EQ(words_of("\u2764\uFE0F a \u0301b"), (Strings{"a", "b"}));
+}
+
+TEST("characters to be ignored leave words whole") {
+  CHECK_EQ(words_of("co\u00ADop \u200D\uFEFFx"), (Strings{"coop", "x"}));
+  CHECK_EQ(words_of("a\u200Bb"), (Strings{"a", "b"}));  // a space, if of no width
+}
+
+TEST("invalid bytes end a word") {
+  CHECK_EQ(words_of("ab\xFF"
+                    "cd\xC3"),
+           (Strings{"ab", "cd"}));
+  CHECK_EQ(words_of("\xED\xA0\x80"
+                    "z"),
+           Strings{"z"});
+}
+
+TEST("sequences and padded words are views of what stands in a row") {
+  Words words;
+  words.split("One, TWO; three");
+  CHECK_EQ(words.size(), 3U);
+  CHECK_EQ(words.sequence(0, 3), "one two three");
+  CHECK_EQ(words.sequence(1, 2), "two three");
+  CHECK_EQ(words.padded(0), " one ");
+  CHECK_EQ(words.padded(2), " three ");
+}
+
+TEST("a short text after a long one has its own words only") {
+  Words words;
+  words.split("some rather long text");
+  words.split("short");
+  CHECK_EQ(words.size(), 1U);
+  CHECK_EQ(words.padded(0), " short ");
+}
+
+TEST("characters that grow when folded, and words of one character, have room") {
+  std::string text;
+  std::string folded;
+  for (int i = 0; i < 1000; ++i) {
+    text += "\u023A";  // 2 bytes; 3 in lower case
+    folded += "\u2C65";
+  }
+  CHECK_EQ(words_of(text), Strings{folded});
+  CHECK_EQ(words_of(text + " a b c d"), (Strings{folded, "a", "b", "c", "d"}));
+  std::string alone;
+  for (int i = 0; i < 1000; ++i) {
+    alone += "\u4E2D";
+  }
+  CHECK_EQ(words_of(alone), Strings(1000, "\u4E2D"));
+}
