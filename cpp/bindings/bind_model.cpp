@@ -16,6 +16,7 @@
 #include "bindings.hpp"
 #include "convert.hpp"
 #include "gil.hpp"
+#include "locked_text.hpp"
 #include "oplt/error.hpp"
 #include "oplt/model.hpp"
 
@@ -30,6 +31,8 @@ using Indptr = Array<std::int64_t>;
 using Values = Array<Real>;
 using Ids = Array<std::uint32_t>;
 using NameObjects = nb::typed<nb::list, nb::any>;
+using TextObjects = nb::typed<nb::list, nb::str>;
+using PredictionArrays = std::tuple<NumpyArray<std::int64_t>, NumpyArray<LabelId>, NumpyArray<Real>, std::uint64_t>;
 using CellArrays = std::tuple<NumpyArray<FeatureId>, NumpyArray<Real>, NumpyArray<Real>>;
 
 std::span<const Real> view_or_empty(const std::optional<Values>& weights) {
@@ -45,6 +48,14 @@ void learn_many(Model& model, const Indptr& x_indptr, nb::handle x_names, const 
   without_gil([&] { model.learn_many(x, y, view_or_empty(weights), threads); });
 }
 
+void learn_texts(Model& model, const TextObjects& x, const Indptr& y_indptr, nb::handle y_names,
+                 const std::optional<Values>& weights, std::size_t threads) {
+  const PythonTexts texts(x);
+  const PythonNames labels(y_names);
+  const NamedLabels y{{view(y_indptr)}, labels.list()};
+  without_gil([&] { model.learn_texts(texts.view(), y, view_or_empty(weights), threads); });
+}
+
 void fit(Model& model, const Indptr& x_indptr, nb::handle x_names, const Values& x_values, const Indptr& y_indptr,
          nb::handle y_names, const std::optional<Values>& weights, const BatchParams& params, std::size_t threads) {
   const PythonNames features(x_names);
@@ -54,14 +65,35 @@ void fit(Model& model, const Indptr& x_indptr, nb::handle x_names, const Values&
   without_gil([&] { model.fit(x, y, view_or_empty(weights), params, threads, raise_if_interrupted); });
 }
 
-std::tuple<NumpyArray<std::int64_t>, NumpyArray<LabelId>, NumpyArray<Real>, std::uint64_t> predict_many(
-    const Model& model, const Indptr& indptr, nb::handle names, const Values& values, const PredictParams& params) {
-  const PythonNames features(names);
-  Predictions found = without_gil([&] {
-    return model.predict_many({{view(indptr)}, features.list(), view(values)}, params, raise_if_interrupted);
-  });
+void fit_texts(Model& model, const TextObjects& x, const Indptr& y_indptr, nb::handle y_names,
+               const std::optional<Values>& weights, const BatchParams& params, std::size_t threads) {
+  const PythonTexts texts(x);
+  const PythonNames labels(y_names);
+  const NamedLabels y{{view(y_indptr)}, labels.list()};
+  without_gil([&] { model.fit_texts(texts.view(), y, view_or_empty(weights), params, threads, raise_if_interrupted); });
+}
+
+PredictionArrays to_arrays(Predictions found) {
   return {to_numpy(std::move(found.indptr)), to_numpy(std::move(found.labels)),
           to_numpy(std::move(found.probabilities)), found.n_examples};
+}
+
+PredictionArrays predict_many(const Model& model, const Indptr& indptr, nb::handle names, const Values& values,
+                              const PredictParams& params) {
+  const PythonNames features(names);
+  return to_arrays(without_gil([&] {
+    return model.predict_many({{view(indptr)}, features.list(), view(values)}, params, raise_if_interrupted);
+  }));
+}
+
+PredictionArrays predict_texts(const Model& model, const TextObjects& x, const PredictParams& params) {
+  const PythonTexts texts(x);
+  return to_arrays(without_gil([&] { return model.predict_texts(texts.view(), params, raise_if_interrupted); }));
+}
+
+/// A copy: a model goes on by itself.
+std::optional<TextFeatures> copied(const LockedTextFeatures* text) {
+  return text == nullptr ? std::nullopt : std::optional(text->copy());
 }
 
 /// Runs without the GIL, but for the calls of `write`, so that other threads go on while a large model is saved.
@@ -142,24 +174,41 @@ void bind_model(nb::module_& m) {
         "The first element that cannot be a name, as (position, what it is), or None.");
 
   nb::class_<Model>(m, "Model")
-      .def(nb::init<const TrainParams&>(), "params"_a)
+      .def(
+          "__init__",
+          [](Model* self, const TrainParams& params, const LockedTextFeatures* text) {
+            new (self) Model(params, copied(text));
+          },
+          "params"_a, "text"_a = nb::none())
       .def_static(
           "from_tree",
-          [](const TrainParams& params, const Ids& parents, const Ids& labels, nb::handle names) {
-            return new Model(params, LabelTree(view(parents), view(labels)), PythonNames(names).list());
+          [](const TrainParams& params, const Ids& parents, const Ids& labels, nb::handle names,
+             const LockedTextFeatures* text) {
+            return new Model(params, LabelTree(view(parents), view(labels)), PythonNames(names).list(), copied(text));
           },
-          "params"_a, "parents"_a, "labels"_a, "names"_a, nb::rv_policy::take_ownership)
+          "params"_a, "parents"_a, "labels"_a, "names"_a, "text"_a = nb::none(), nb::rv_policy::take_ownership)
       .def_static(
           "load",
-          [](const TrainParams& params, const Array<std::uint8_t>& saved) {
-            return without_gil([&] { return new Model(params, std::as_bytes(view(saved))); });
+          [](const TrainParams& params, const Array<std::uint8_t>& saved, const std::optional<TextParams>& text) {
+            return without_gil([&] { return new Model(params, std::as_bytes(view(saved)), text); });
           },
-          "params"_a, "saved"_a, nb::rv_policy::take_ownership)
+          "params"_a, "saved"_a, "text"_a = nb::none(), nb::rv_policy::take_ownership)
       .def("save", &save, "write"_a)
       .def("fit", &fit, "x_indptr"_a, "x_names"_a, "x_values"_a, "y_indptr"_a, "y_names"_a, "weights"_a.none(),
            "params"_a, "threads"_a)
       .def("learn_many", &learn_many, "x_indptr"_a, "x_names"_a, "x_values"_a, "y_indptr"_a, "y_names"_a,
            "weights"_a.none(), "threads"_a)
+      .def("fit_texts", &fit_texts, "texts"_a, "y_indptr"_a, "y_names"_a, "weights"_a.none(), "params"_a, "threads"_a)
+      .def("learn_texts", &learn_texts, "texts"_a, "y_indptr"_a, "y_names"_a, "weights"_a.none(), "threads"_a)
+      .def("predict_texts", &predict_texts, "texts"_a, "params"_a)
+      .def(
+          "text_features",
+          [](const Model& model) -> LockedTextFeatures* {
+            auto text = without_gil([&] { return model.text_features(); });
+            return text ? new LockedTextFeatures(*std::move(text)) : nullptr;
+          },
+          nb::rv_policy::take_ownership, "A copy of them, or None.",
+          nb::sig("def text_features(self) -> TextFeatures | None"))
       .def("predict_many", &predict_many, "indptr"_a, "names"_a, "values"_a, "params"_a)
       .def("tree", &tree, "Parents and label ids of the nodes; NONE for none.")
       .def("classifier", &classifier, "node"_a, nb::kw_only(), "auxiliary"_a = false)
@@ -174,9 +223,8 @@ void bind_model(nb::module_& m) {
       .def_prop_ro("depth", [](const Model& model) { return ask(model, &OnlinePlt::depth); })
       .def_prop_ro("n_features",
                    [](const Model& model) {
-                     return inspect(model, [](const OnlinePlt&, const Vocabulary& features, const Vocabulary&) {
-                       return features.size();
-                     });
+                     const nb::gil_scoped_release release;
+                     return model.n_features();
                    })
       .def_prop_ro("memory_bytes", [](const Model& model) {
         const nb::gil_scoped_release release;

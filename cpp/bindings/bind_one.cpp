@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// The short way for one example in the most usual form: a dict of floats or ints and a list of labels. Whatever is
-// unusual or wrong is left to the long way through src/oplt/validation.py, which knows all forms and all errors.
+// The short way for one example in the most usual form: a dict of floats or ints, or a text, and a list of labels.
+// Whatever is unusual or wrong is left to the long way through src/oplt/validation.py, which knows all forms and all
+// errors.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -65,6 +67,20 @@ std::optional<Real> usual_value(nb::handle object) {
   return std::abs(real) <= kLargestValue ? std::optional(real) : std::nullopt;  // NaN is not
 }
 
+/// The text of an example of a model that takes texts. A lone surrogate is not usual.
+std::optional<std::string_view> usual_text(nb::handle x) {
+  if (!PyUnicode_Check(x.ptr())) {
+    return std::nullopt;
+  }
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(x.ptr(), &size);
+  if (text == nullptr) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  return std::string_view(text, static_cast<std::size_t>(size));
+}
+
 std::optional<OneRow> usual_row(nb::handle x) {
   if (!PyDict_Check(x.ptr())) {
     return std::nullopt;
@@ -110,29 +126,39 @@ std::optional<OneLabelSet> usual_labels(nb::handle labels) {
 
 /// False if the example has not the usual form; then nothing has happened.
 bool learn_one(Model& model, nb::handle x, nb::handle labels, nb::handle weight) {
-  const std::optional<OneRow> row = usual_row(x);
+  const std::optional<std::string_view> text = model.takes_texts() ? usual_text(x) : std::nullopt;
+  const std::optional<OneRow> row = model.takes_texts() ? std::nullopt : usual_row(x);
   const std::optional<OneLabelSet> label_set = usual_labels(labels);
   const std::optional<Real> checked_weight = usual_value(weight);
-  if (!row || !label_set || !checked_weight || !(*checked_weight > 0 && *checked_weight <= kLargestWeight)) {
+  if (!(row || text) || !label_set || !checked_weight || !(*checked_weight > 0 && *checked_weight <= kLargestWeight)) {
     return false;
   }
-  const auto bounds = row->bounds();
   const std::array<std::int64_t, 2> label_bounds{0, static_cast<std::int64_t>(label_set->names.size())};
+  const NamedLabels y{{label_bounds}, {label_set->names, {}}};
   const nb::gil_scoped_release release;
-  model.learn_many(row->view(bounds), {{label_bounds}, {label_set->names, {}}}, {&*checked_weight, 1}, 1);
+  if (text) {
+    model.learn_texts({&*text, 1}, y, {&*checked_weight, 1}, 1);
+  } else {
+    const auto bounds = row->bounds();
+    model.learn_many(row->view(bounds), y, {&*checked_weight, 1}, 1);
+  }
   return true;
 }
 
 /// Labels and probabilities, or None if the example has not the usual form.
 std::optional<std::vector<LabelAndProbability>> predict_one(const Model& model, nb::handle x,
                                                             const PredictParams& params) {
-  const std::optional<OneRow> row = usual_row(x);
-  if (!row) {
+  const std::optional<std::string_view> text = model.takes_texts() ? usual_text(x) : std::nullopt;
+  const std::optional<OneRow> row = model.takes_texts() ? std::nullopt : usual_row(x);
+  if (!(row || text)) {
     return std::nullopt;
   }
-  const auto bounds = row->bounds();
   Predictions found;
-  {
+  if (text) {
+    const nb::gil_scoped_release release;
+    found = model.predict_texts({&*text, 1}, params);
+  } else {
+    const auto bounds = row->bounds();
     const nb::gil_scoped_release release;
     found = model.predict_many(row->view(bounds), params);
   }

@@ -12,5 +12,6 @@ void bind_model(nanobind::module_& m);
 void bind_one(nanobind::module_& m);
 void bind_datasets(nanobind::module_& m);
 void bind_trees(nanobind::module_& m);
+void bind_text(nanobind::module_& m);
 
 }  // namespace oplt::bindings

@@ -52,6 +52,27 @@ PythonNames::PythonNames(nb::handle names) {
   }
 }
 
+PythonTexts::PythonTexts(nb::handle texts) : owners_(nb::list(texts)) {
+  views_.reserve(owners_.size());
+  const std::size_t n_texts = owners_.size();
+  for (std::size_t i = 0; i < n_texts; ++i) {
+    const nb::object text = owners_[i];
+    Py_ssize_t size = 0;
+    const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (bytes == nullptr) {
+      PyErr_Clear();
+      const auto replaced = nb::steal<nb::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "replace"));
+      if (!replaced.is_valid()) {
+        throw nb::python_error();
+      }
+      owners_.append(replaced);
+      bytes = replaced.c_str();
+      size = static_cast<Py_ssize_t>(replaced.size());
+    }
+    views_.emplace_back(bytes, static_cast<std::size_t>(size));
+  }
+}
+
 nb::list label_names(const Model& model, std::span<const LabelId> ids) {
   std::string text;
   std::vector<std::pair<std::size_t, std::int64_t>> ends;  // where each text ends in `text`; the integer

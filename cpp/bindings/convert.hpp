@@ -9,10 +9,12 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "oplt/model.hpp"
+#include "oplt/text_features.hpp"
 #include "oplt/vocabulary.hpp"
 
 namespace oplt::bindings {
@@ -57,6 +59,19 @@ class PythonNames {
  private:
   std::vector<Name> names_;
   std::span<const std::int32_t> numbers_;
+};
+
+/// Texts from a list of str, which are held on to: other threads may change the list. Lone surrogates, which are no
+/// characters, become '?', which is part of no word.
+class PythonTexts {
+ public:
+  explicit PythonTexts(nb::handle texts);
+
+  Texts view() const { return views_; }
+
+ private:
+  nb::list owners_;
+  std::vector<std::string_view> views_;
 };
 
 }  // namespace oplt::bindings

@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The compiled core of oplt. Private: use the classes of the package instead.";
   oplt::bindings::bind_errors(m);
   oplt::bindings::bind_params(m);
+  oplt::bindings::bind_text(m);
   oplt::bindings::bind_model(m);
   oplt::bindings::bind_one(m);
   oplt::bindings::bind_datasets(m);

@@ -4,7 +4,7 @@
 
 from importlib.metadata import version
 
-from oplt import datasets, evaluate, metrics, trees
+from oplt import datasets, evaluate, metrics, text, trees
 from oplt.ensemble import Ensemble
 from oplt.errors import (
     BrokenModelError,
@@ -33,6 +33,7 @@ __all__ = [
     "datasets",
     "evaluate",
     "metrics",
+    "text",
     "trees",
 ]
 

@@ -20,7 +20,7 @@ from oplt.model import OnlinePLT
 from oplt.params import count, predict_params
 from oplt.persistence import ENSEMBLE
 from oplt.predictions import Predictions
-from oplt.validation import NamedRows, as_row, as_rows
+from oplt.validation import NamedRows, Texts
 
 __all__ = ["Ensemble"]
 
@@ -40,7 +40,8 @@ class Ensemble:
     Parameters
     ----------
     models
-        At least one. They need not know the same labels, and those made online may go on learning.
+        At least one. They need not know the same labels, and those made online may go on learning. Either all of them
+        take texts or none does.
 
     Examples
     --------
@@ -60,6 +61,9 @@ class Ensemble:
         if wrong or not self._models:
             msg = f"models must be a list of at least one OnlinePLT, got {wrong[0] if wrong else 'none'}"
             raise InvalidInputError(msg)
+        if len({model._settings.features is None for model in self._models}) > 1:
+            msg = "models must all take texts or all take features, got some of each"
+            raise InvalidInputError(msg)
 
     @property
     def models(self) -> tuple[OnlinePLT, ...]:
@@ -68,7 +72,7 @@ class Ensemble:
 
     def predict_one(
         self,
-        x: Row,
+        x: Row | str,
         k: int | None = None,
         *,
         threshold: float | None = None,
@@ -76,11 +80,11 @@ class Ensemble:
         candidates: int | None = None,
     ) -> list[tuple[Label, float]]:
         """Predict the labels of one example; see `predict_many`."""
-        return self._predict(as_row(x), k, threshold, beam, candidates)[0]
+        return self._predict(self._models[0]._as_row(x), k, threshold, beam, candidates)[0]
 
     def predict_many(
         self,
-        X: Rows,  # noqa: N803 (a matrix)
+        X: Rows | Iterable[str],  # noqa: N803 (a matrix)
         k: int | None = None,
         *,
         threshold: float | None = None,
@@ -117,10 +121,10 @@ class Ensemble:
         is less than t·(n - 1)/n². So no label whose true mean is below t is returned, and none whose true mean is at
         least t·(1 + (n - 1)/n²) is missing.
         """
-        return self._predict(as_rows(X), k, threshold, beam, candidates)
+        return self._predict(self._models[0]._as_rows(X), k, threshold, beam, candidates)
 
     def _predict(
-        self, rows: NamedRows, k: int | None, threshold: float | None, beam: int | None, candidates: int | None
+        self, rows: NamedRows | Texts, k: int | None, threshold: float | None, beam: int | None, candidates: int | None
     ) -> Predictions:
         predict_params(k, threshold, beam, threads=1)  # checks them
         if k is None and threshold is None:
@@ -172,9 +176,9 @@ class _Entries:
     n_examples: int
 
 
-def _ask(model: OnlinePLT, rows: NamedRows, params: _core.PredictParams, columns: dict[Label, int]) -> _Entries:
+def _ask(model: OnlinePLT, rows: NamedRows | Texts, params: _core.PredictParams, columns: dict[Label, int]) -> _Entries:
     """Get the labels that a model names. Those without a column yet get one."""
-    indptr, ids, scores, n_examples = model._core.predict_many(rows.indptr, rows.names, rows.values, params)
+    indptr, ids, scores, n_examples = model._ask(rows, params)
     distinct, places = np.unique(ids, return_inverse=True)
     names = model._core.label_names(distinct)
     column_of = np.array([columns.setdefault(name, len(columns)) for name in names], dtype=np.int64)

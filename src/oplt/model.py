@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from collections.abc import Iterable
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +16,9 @@ from oplt._typing import FloatArray, LabelRows, Labels, Row, Rows
 from oplt.errors import InvalidInputError
 from oplt.params import BatchSettings, Settings, check_setting_names
 from oplt.predictor import Predictor
+from oplt.text import TextFeatures, as_text_features, core_of, settings_of
 from oplt.tree import LabelTree
-from oplt.validation import NamedLabels, NamedRows, as_labels, as_row, as_rows, as_weights
+from oplt.validation import NamedLabels, NamedRows, Texts, as_labels, as_rows, as_texts, as_weights
 
 __all__ = ["OnlinePLT"]
 
@@ -62,6 +65,9 @@ class OnlinePLT(Predictor):
         by tree and memory together: how far each can be trusted is learnt from the stream. Much better for labels that
         are still rare, and better for most others, at about twice the time. Then an answer holds no more than the best
         candidates of both. 0: rank by the tree alone, exactly; 512 is a good size.
+    features
+        ``"text"``: examples are texts, and the model makes features of them. `oplt.text.TextFeatures` has settings for
+        it and says how; one that has learnt already is copied as it is. Not given: examples are features.
     threads
         Used by `learn_many` and `predict_many`. Neither the model nor the answers depend on it.
 
@@ -81,6 +87,13 @@ class OnlinePLT(Predictor):
     ['linux:kernel']
     >>> model.n_labels
     3
+
+    The same with texts:
+
+    >>> model = OnlinePLT(features="text")
+    >>> model.learn_many(["Heap overflow in Linux", "Script injection"], ["linux:kernel", ["wordpress:wordpress"]])
+    >>> model.predict_one("an injection", k=1)[0][0]
+    'wordpress:wordpress'
     """
 
     def __init__(
@@ -97,8 +110,10 @@ class OnlinePLT(Predictor):
         normalize: bool = Settings.normalize,
         seed: int = Settings.seed,
         label_memory: int = Settings.label_memory,
+        features: str | TextFeatures | None = None,
         threads: int = 1,
     ) -> None:
+        text = as_text_features(features)
         settings = Settings(
             policy=policy,
             alpha=alpha,
@@ -111,8 +126,9 @@ class OnlinePLT(Predictor):
             normalize=normalize,
             seed=seed,
             label_memory=label_memory,
+            features=settings_of(text),
         )
-        super().__init__(settings, _core.Model(settings.to_core()), threads)
+        super().__init__(settings, _core.Model(settings.to_core(), core_of(text)), threads)
 
     @classmethod
     def paper(cls, **changes: Any) -> OnlinePLT:
@@ -150,10 +166,13 @@ class OnlinePLT(Predictor):
         """
         check_setting_names("OnlinePLT.from_tree", settings)
         threads = settings.pop("threads", 1)
-        return cls._on_tree(tree, Settings(**settings), threads)
+        text = as_text_features(settings.pop("features", None))
+        return cls._on_tree(tree, Settings(**settings, features=settings_of(text)), threads, text)
 
     @classmethod
-    def _on_tree(cls, tree: LabelTree, settings: Settings | BatchSettings, threads: int) -> OnlinePLT:
+    def _on_tree(
+        cls, tree: LabelTree, settings: Settings | BatchSettings, threads: int, text: TextFeatures | None
+    ) -> OnlinePLT:
         if not isinstance(tree, LabelTree):
             msg = f"tree must be a LabelTree, got {type(tree).__name__}; see LabelTree.from_nested for nested lists"
             raise InvalidInputError(msg)
@@ -161,12 +180,13 @@ class OnlinePLT(Predictor):
         ids = np.full(tree.n_nodes, _core.NONE, dtype=np.uint32)
         ids[leaves] = np.arange(len(leaves), dtype=np.uint32)
         parents = np.where(tree.parents < 0, _core.NONE, tree.parents).astype(np.uint32)
-        return cls._of(settings, _core.Model.from_tree(settings.to_core(), parents, ids, labels), threads)
+        core = _core.Model.from_tree(settings.to_core(), parents, ids, labels, core_of(text))
+        return cls._of(settings, core, threads)
 
     @classmethod
     def fit_batch(
         cls,
-        X: Rows,  # noqa: N803 (a matrix)
+        X: Rows | Iterable[str],  # noqa: N803 (a matrix)
         Y: LabelRows,  # noqa: N803 (a matrix)
         *,
         weights: npt.ArrayLike | None = None,
@@ -178,6 +198,7 @@ class OnlinePLT(Predictor):
         prune: float = BatchSettings.prune,
         normalize: bool = BatchSettings.normalize,
         seed: int = BatchSettings.seed,
+        features: str | TextFeatures | None = None,
         threads: int = 1,
     ) -> OnlinePLT:
         """Train a model at once, when all data is at hand (a batch PLT; with a tree of clustered labels, Parabel).
@@ -211,6 +232,8 @@ class OnlinePLT(Predictor):
             Scale each example's features to Euclidean norm 1.
         seed
             Of the order in which examples are gone through, and of the tree if none is given.
+        features
+            As for `OnlinePLT`. All texts are counted before any gets its features.
         threads
             Used now, and by `predict_many`. Neither the model nor the answers depend on it.
 
@@ -221,6 +244,7 @@ class OnlinePLT(Predictor):
         >>> [label for label, probability in model.predict_one({"barks": 1}, k=1)]
         ['dog']
         """
+        text = as_text_features(features)
         settings = BatchSettings(
             loss=loss,
             cost=(10.0 if loss == "logistic" else BatchSettings.cost) if cost is None else cost,
@@ -229,8 +253,9 @@ class OnlinePLT(Predictor):
             prune=prune,
             normalize=normalize,
             seed=seed,
+            features=settings_of(text),
         )
-        x = as_rows(X)
+        x = as_rows(cast("Rows", X)) if text is None else as_texts(X)
         y, checked_weights = as_labels(Y, len(x)), as_weights(weights, len(x))
         if len(x) == 0:
             msg = "X has no rows, but training at once needs examples; OnlinePLT.from_tree starts a model without any"
@@ -239,16 +264,20 @@ class OnlinePLT(Predictor):
             if len(y.names) == 0:
                 msg = f"no example of the {len(x)} has a label: give examples that have some, or a tree"
                 raise InvalidInputError(msg)
-            tree = trees.cluster(x, y, Settings(arity=2, max_leaves=100, seed=settings.seed), threads)
-        model = cls._on_tree(tree, settings, threads)
-        args = (x.indptr, x.names, x.values, y.indptr, y.names, checked_weights)
-        model._core.fit(*args, settings.to_solver(), model._threads)
+            shape = Settings(arity=2, max_leaves=100, seed=settings.seed)
+            tree = trees.cluster(_to_cluster(x, text), y, shape, threads)
+        model = cls._on_tree(tree, settings, threads, text)
+        args = (y.indptr, y.names, checked_weights, settings.to_solver(), model._threads)
+        if isinstance(x, Texts):
+            model._core.fit_texts(x.texts, *args)
+        else:
+            model._core.fit(x.indptr, x.names, x.values, *args)
         return model
 
     @classmethod
     def warm_start(
         cls,
-        X: Rows,  # noqa: N803 (a matrix)
+        X: Rows | Iterable[str],  # noqa: N803 (a matrix)
         Y: LabelRows,  # noqa: N803 (a matrix)
         *,
         weights: npt.ArrayLike | None = None,
@@ -277,32 +306,33 @@ class OnlinePLT(Predictor):
         (5, 5)
         """
         check_setting_names("OnlinePLT.warm_start", settings)
-        rows = as_rows(X)
+        text = as_text_features(settings.get("features"))
+        rows = as_rows(cast("Rows", X)) if text is None else as_texts(X)
         labels, checked_weights = as_labels(Y, len(rows)), as_weights(weights, len(rows))
         threads = settings.get("threads", 1)
-        own = Settings(**{name: value for name, value in settings.items() if name != "threads"})
-        model = cls.from_tree(trees.cluster(rows, labels, own, threads), **settings)
+        own = Settings(**{name: value for name, value in settings.items() if name not in ("threads", "features")})
+        model = cls.from_tree(trees.cluster(_to_cluster(rows, text), labels, own, threads), **settings)
         model._learn(rows, labels, checked_weights)
         return model
 
-    def learn_one(self, x: Row, labels: Labels, *, weight: float = 1.0) -> None:
+    def learn_one(self, x: Row | str, labels: Labels, *, weight: float = 1.0) -> None:
         """Learn from one example.
 
         Parameters
         ----------
         x
-            Its features: names and values.
+            Its features: names and values; or its text if the model takes texts.
         labels
             Its labels, or a single one; ``[]`` if none applies. New ones extend the tree, unless it is fixed.
         weight
             How much it counts.
         """
         if not _core.learn_one(self._core, x, labels, weight):
-            self._learn(as_row(x), as_labels([labels], 1), as_weights([weight], 1))
+            self._learn(self._as_row(x), as_labels([labels], 1), as_weights([weight], 1))
 
     def learn_many(
         self,
-        X: Rows,  # noqa: N803 (a matrix)
+        X: Rows | Iterable[str],  # noqa: N803 (a matrix)
         Y: LabelRows,  # noqa: N803 (a matrix)
         *,
         weights: npt.ArrayLike | None = None,
@@ -316,19 +346,30 @@ class OnlinePLT(Predictor):
         X
             Features: a SciPy sparse or 2-D NumPy matrix, whose column numbers are the names, or an iterable of
             mappings, which is read to its end first: everything is checked before anything is learnt. Duplicate
-            entries of a sparse matrix are summed, and their order does not matter.
+            entries of a sparse matrix are summed, and their order does not matter. If the model takes texts, an
+            iterable of them.
         Y
             Labels: for each example a list of them or a single one, or an indicator matrix of 0 and 1, whose column
             numbers are the names.
         weights
             How much each example counts; 1 if not given.
         """
-        rows = as_rows(X)
+        rows = self._as_rows(X)
         self._learn(rows, as_labels(Y, len(rows)), as_weights(weights, len(rows)))
 
-    def _learn(self, rows: NamedRows, labels: NamedLabels, weights: FloatArray | None) -> None:
+    def _learn(self, rows: NamedRows | Texts, labels: NamedLabels, weights: FloatArray | None) -> None:
         for begin in range(0, max(len(rows), 1), _CHUNK):  # no examples at all are refused by a frozen model, too
             end = min(begin + _CHUNK, len(rows))
             x, y = rows.chunk(begin, end), labels.chunk(begin, end)
             w = None if weights is None else weights[begin:end]
-            self._core.learn_many(x.indptr, x.names, x.values, y.indptr, y.names, w, self._threads)
+            if isinstance(x, Texts):
+                self._core.learn_texts(x.texts, y.indptr, y.names, w, self._threads)
+            else:
+                self._core.learn_many(x.indptr, x.names, x.values, y.indptr, y.names, w, self._threads)
+
+
+def _to_cluster(rows: NamedRows | Texts, text: TextFeatures | None) -> NamedRows:
+    """Features of the labels' examples, for `trees.cluster`: of texts, once all have been counted."""
+    if isinstance(rows, NamedRows) or text is None:
+        return cast("NamedRows", rows)
+    return as_rows(copy.deepcopy(text).learn(rows.texts).transform(rows.texts))

@@ -15,7 +15,49 @@ import numpy as np
 from oplt import _core
 from oplt.errors import InvalidParameterError
 
-__all__ = ["BatchSettings", "Settings", "check_setting_names", "count", "predict_params", "settings_from"]
+__all__ = [
+    "BatchSettings",
+    "Settings",
+    "TextSettings",
+    "check_setting_names",
+    "count",
+    "predict_params",
+    "settings_from",
+    "settings_to_save",
+]
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class TextSettings:
+    """What decides how texts become features. `oplt.text.TextFeatures` describes each one."""
+
+    ngrams: Range | None = (1, 1)
+    chars: Range | None = None
+    idf: bool = True
+    sublinear: bool = True
+    hash_bits: int | None = None
+    max_features: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        self.to_core()
+
+    def to_core(self) -> _core.TextParams:
+        """Convert for the core, which checks that they go together."""
+        min_words, max_words = self.ngrams or (0, 0)
+        min_chars, max_chars = self.chars or (0, 0)
+        return _core.TextParams(
+            min_words=min_words,
+            max_words=max_words,
+            min_chars=min_chars,
+            max_chars=max_chars,
+            idf=self.idf,
+            sublinear=self.sublinear,
+            hash_bits=self.hash_bits or 0,
+            max_features=self.max_features or 0,
+        )
 
 
 @dataclass(frozen=True)
@@ -33,6 +75,7 @@ class Settings:
     normalize: bool = True
     seed: int = 0
     label_memory: int = 0
+    features: TextSettings | None = None
 
     def __post_init__(self) -> None:
         _check_types(self)
@@ -40,7 +83,7 @@ class Settings:
 
     def to_core(self) -> _core.TrainParams:
         """Convert for the core, which checks the ranges."""
-        return _core.TrainParams(**asdict(self))
+        return _core.TrainParams(**_without_features(self))
 
 
 @dataclass(frozen=True)
@@ -54,6 +97,7 @@ class BatchSettings:
     prune: float = 0.1
     normalize: bool = True
     seed: int = 0
+    features: TextSettings | None = None
 
     def __post_init__(self) -> None:
         _check_types(self)
@@ -61,7 +105,7 @@ class BatchSettings:
 
     def to_solver(self) -> _core.BatchParams:
         """Convert for the training, which checks the ranges."""
-        return _core.BatchParams(**asdict(self))
+        return _core.BatchParams(**_without_features(self))
 
     def to_core(self) -> _core.TrainParams:
         """Convert to what the trained model keeps."""
@@ -84,7 +128,16 @@ def settings_from(saved: dict[str, Any]) -> Settings | BatchSettings:
     return BatchSettings(**saved) if "loss" in saved else Settings(**{"label_memory": 0, **saved})
 
 
-def _check_types(settings: Settings | BatchSettings) -> None:
+def settings_to_save(settings: Settings | BatchSettings) -> dict[str, Any]:
+    """Make what `settings_from` takes. Without text features it does not mention them: files stay as they were."""
+    return asdict(settings) if settings.features else _without_features(settings)
+
+
+def _without_features(settings: Settings | BatchSettings) -> dict[str, Any]:
+    return {name: value for name, value in asdict(settings).items() if name != "features"}
+
+
+def _check_types(settings: Settings | BatchSettings | TextSettings) -> None:
     for name, value in asdict(settings).items():
         object.__setattr__(settings, name, _CHECKS[name](name, value))
 
@@ -147,6 +200,37 @@ def _seed(name: str, value: Any) -> int:
     return count(name, value, least=0, most=2**64 - 1)
 
 
+def _range(name: str, value: Any) -> Range | None:
+    bounds = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else ()
+    if value is None:
+        return None
+    if len(bounds) != 2:
+        msg = f"{name} must be (least, most), such as (1, 2), or None, got {value!r}"
+        raise InvalidParameterError(msg)
+    least, most = (count(name, bound, most=255) for bound in bounds)
+    if least > most:
+        msg = f"{name} must be (least, most), but {least} is more than {most}"
+        raise InvalidParameterError(msg)
+    return least, most
+
+
+def _bits(name: str, value: Any) -> int | None:
+    return None if value is None else count(name, value, most=31)
+
+
+def _limit(name: str, value: Any) -> int | None:
+    return None if value is None else count(name, value, most=2**31 - 1)
+
+
+def _text_settings(name: str, value: Any) -> TextSettings | None:
+    if value is None or isinstance(value, TextSettings):
+        return value
+    if not isinstance(value, dict):
+        msg = f'{name} must be "text", oplt.text.TextFeatures(...) or None, got {value!r}'
+        raise InvalidParameterError(msg)
+    return TextSettings(**value)
+
+
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "policy": _text,
     "alpha": _number,
@@ -164,4 +248,11 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "tolerance": _number,
     "max_iterations": count,
     "prune": _number,
+    "features": _text_settings,
+    "ngrams": _range,
+    "chars": _range,
+    "idf": _flag,
+    "sublinear": _flag,
+    "hash_bits": _bits,
+    "max_features": _limit,
 }

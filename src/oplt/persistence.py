@@ -16,7 +16,7 @@ import shutil
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from oplt import _core
 from oplt.errors import InvalidInputError, InvalidParameterError, ModelFormatError
-from oplt.params import BatchSettings, Settings, settings_from
+from oplt.params import BatchSettings, Settings, settings_from, settings_to_save
 
 __all__ = [
     "ENSEMBLE",
@@ -63,7 +63,7 @@ AnySettings = Settings | BatchSettings
 
 def _emit(settings: AnySettings, model: _core.Model, write: Write) -> None:
     """Call `write` with all bytes of a model but the checksum."""
-    encoded = json.dumps(asdict(settings), sort_keys=True).encode()
+    encoded = json.dumps(settings_to_save(settings), sort_keys=True).encode()
     write(_HEADER.pack(MODEL.magic, VERSION, len(encoded)))
     write(encoded)
     model.save(write)
@@ -189,4 +189,5 @@ def from_bytes(data: bytes) -> tuple[AnySettings, _core.Model]:
     except (ValueError, TypeError, InvalidParameterError) as error:
         msg = f"the settings cannot be read: {error}"
         raise ModelFormatError(msg) from None
-    return settings, _core.Model.load(settings.to_core(), np.frombuffer(content[begin:], dtype=np.uint8))
+    text = settings.features.to_core() if settings.features else None
+    return settings, _core.Model.load(settings.to_core(), np.frombuffer(content[begin:], dtype=np.uint8), text)

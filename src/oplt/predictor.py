@@ -5,23 +5,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from oplt import _core, persistence
-from oplt._typing import Label, Row, Rows
+from oplt._typing import FloatArray, IdArray, Label, PointerArray, Row, Rows
 from oplt.params import BatchSettings, Settings, count, predict_params
 from oplt.predictions import Predictions, named
+from oplt.text import TextFeatures
 from oplt.tree import LabelTree
-from oplt.validation import NamedRows, as_row, as_rows
+from oplt.validation import NamedRows, Texts, as_row, as_rows, as_text, as_texts
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # part of Python since 3.11
 
 __all__ = ["Predictor"]
+
+# Where the answers to each row begin and end, labels, probabilities, and how many examples had been learnt.
+_Answers: TypeAlias = tuple[PointerArray, IdArray, FloatArray, int]
 
 
 class Predictor:
@@ -40,14 +45,14 @@ class Predictor:
         return model
 
     def predict_one(
-        self, x: Row, k: int | None = None, *, threshold: float | None = None, beam: int | None = None
+        self, x: Row | str, k: int | None = None, *, threshold: float | None = None, beam: int | None = None
     ) -> list[tuple[Label, float]]:
         """Predict the labels of one example.
 
         Parameters
         ----------
         x
-            Its features. Those that the model has never seen are ignored.
+            Its features, or its text if the model takes texts. Those that the model has never seen are ignored.
         k
             At most so many labels; 5 if neither `k` nor `threshold` is given.
         threshold
@@ -61,11 +66,11 @@ class Predictor:
         """
         params = predict_params(k, threshold, beam, threads=1)
         found = _core.predict_one(self._core, x, params)
-        return self._predict(as_row(x), params)[0] if found is None else found
+        return self._predict(self._as_row(x), params)[0] if found is None else found
 
     def predict_many(
         self,
-        X: Rows,  # noqa: N803 (a matrix)
+        X: Rows | Iterable[str],  # noqa: N803 (a matrix)
         k: int | None = None,
         *,
         threshold: float | None = None,
@@ -83,10 +88,21 @@ class Predictor:
         cat
         dog
         """
-        return self._predict(as_rows(X), predict_params(k, threshold, beam, self._threads))
+        return self._predict(self._as_rows(X), predict_params(k, threshold, beam, self._threads))
 
-    def _predict(self, rows: NamedRows, params: _core.PredictParams) -> Predictions:
-        indptr, ids, scores, n_examples = self._core.predict_many(rows.indptr, rows.names, rows.values, params)
+    def _as_row(self, x: Row | str) -> NamedRows | Texts:
+        return as_text(x) if self._settings.features else as_row(cast("Row", x))
+
+    def _as_rows(self, X: Rows | Iterable[str]) -> NamedRows | Texts:  # noqa: N803 (a matrix)
+        return as_texts(X) if self._settings.features else as_rows(cast("Rows", X))
+
+    def _ask(self, rows: NamedRows | Texts, params: _core.PredictParams) -> _Answers:
+        if isinstance(rows, Texts):
+            return self._core.predict_texts(rows.texts, params)
+        return self._core.predict_many(rows.indptr, rows.names, rows.values, params)
+
+    def _predict(self, rows: NamedRows | Texts, params: _core.PredictParams) -> Predictions:
+        indptr, ids, scores, n_examples = self._ask(rows, params)
         return Predictions(named(ids, self._core.label_names), scores, indptr, n_examples)
 
     def fingerprint(self) -> str:
@@ -122,8 +138,25 @@ class Predictor:
 
     @property
     def n_features(self) -> int:
-        """Number of features seen so far."""
+        """Number of features seen so far; of those of texts, as many as are kept."""
         return self._core.n_features
+
+    @property
+    def features(self) -> TextFeatures | None:
+        """A copy of the text features as they are now; None if the model takes no texts.
+
+        Examples
+        --------
+        >>> from oplt import OnlinePLT
+        >>> model = OnlinePLT(features="text")
+        >>> model.learn_one("Heap overflow in the kernel", "linux:kernel")
+        >>> model.features.names
+        ['heap', 'in', 'kernel', 'overflow', 'the']
+        """
+        core = self._core.text_features()
+        return (
+            None if core is None or self._settings.features is None else TextFeatures._of(self._settings.features, core)
+        )
 
     @property
     def n_examples(self) -> int:

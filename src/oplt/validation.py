@@ -21,9 +21,12 @@ from oplt.errors import InvalidInputError
 __all__ = [
     "NamedLabels",
     "NamedRows",
+    "Texts",
     "as_labels",
     "as_row",
     "as_rows",
+    "as_text",
+    "as_texts",
     "as_weights",
     "briefly",
     "check_names",
@@ -33,6 +36,9 @@ __all__ = [
 
 _LARGEST_VALUE = _core.LARGEST_VALUE
 _LARGEST_WEIGHT = _core.LARGEST_WEIGHT
+
+_WANTS_TEXTS = "; a model that takes features, not texts, is made without features="
+_WANTS_FEATURES = '; a model that takes texts is made with features="text"'
 
 Names = list[Any] | npt.NDArray[np.int32]
 
@@ -70,6 +76,45 @@ class NamedRows:
         return NamedRows(self.indptr[begin : end + 1], self.names[first:last], self.values[first:last])
 
 
+@dataclass(frozen=True)
+class Texts:
+    """Examples as texts."""
+
+    texts: list[str]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def chunk(self, begin: int, end: int) -> Texts:
+        """Texts [begin, end)."""
+        return Texts(self.texts[begin:end])
+
+
+def as_texts(X: Any) -> Texts:  # noqa: N803 (for as_rows it is a matrix)
+    """Texts of many examples: any iterable of strings."""
+    if isinstance(X, (str, bytes, Mapping)):
+        msg = f"X must hold many texts, got one {type(X).__name__}: use learn_one or predict_one, or put it in a list"
+        raise InvalidInputError(msg)
+    if sp.issparse(X) or not isinstance(X, Iterable):
+        msg = f"X must be a list of texts, got {type(X).__name__}{_WANTS_TEXTS}"
+        raise InvalidInputError(msg)
+    texts = list(X)
+    if not set(map(type, texts)) <= {str}:
+        bad = next((i for i, text in enumerate(texts) if not isinstance(text, str)), None)
+        if bad is not None:
+            msg = f"row {bad} of X must be a text (str), got {briefly(texts[bad])}{_WANTS_TEXTS}"
+            raise InvalidInputError(msg)
+    return Texts(texts)
+
+
+def as_text(x: Any) -> Texts:
+    """Text of one example."""
+    if not isinstance(x, str):
+        msg = f"x must be a text (str), got {briefly(x)}{_WANTS_TEXTS}"
+        raise InvalidInputError(msg)
+    return Texts([x])
+
+
 def as_rows(X: Rows) -> NamedRows:  # noqa: N803 (a matrix)
     """Features of many examples: a SciPy sparse or 2-D NumPy matrix, or mappings from names to values."""
     if sp.issparse(X) or isinstance(X, np.ndarray):
@@ -101,10 +146,9 @@ def as_labels(Y: LabelRows, n_rows: int, others_have: str = "X has") -> NamedLab
 def as_row(x: Row) -> NamedRows:
     """Features of one example."""
     if not isinstance(x, Mapping):
-        msg = (
-            f"x must be a mapping from feature names to values, got {briefly(x)};"
-            " for the rows of a matrix use learn_many or predict_many"
-        )
+        hint = "; for the rows of a matrix use learn_many or predict_many"
+        hint = _WANTS_FEATURES if isinstance(x, str) else hint
+        msg = f"x must be a mapping from feature names to values, got {briefly(x)}{hint}"
         raise InvalidInputError(msg)
     return _mapping_rows([x])
 
@@ -204,7 +248,8 @@ def _mapping_rows(rows: Iterable[Row]) -> NamedRows:
     pointers = [0]
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            msg = f"row {i} of X must be a mapping from feature names to values, got {briefly(row)}"
+            hint = _WANTS_FEATURES if isinstance(row, str) else ""
+            msg = f"row {i} of X must be a mapping from feature names to values, got {briefly(row)}{hint}"
             raise InvalidInputError(msg)
         names.extend(row.keys())
         try:

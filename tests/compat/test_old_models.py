@@ -23,6 +23,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "paper": {"arity": 2, "max_leaves": 100, "gate": 0.0},
     "random": {"policy": "random"},
+    "text": {"features": {"ngrams": (1, 2), "chars": (3, 3), "max_features": 60}},
+    "text-hashed": {"features": {"hash_bits": 6}},
 }
 
 
@@ -36,10 +38,15 @@ def stream() -> list[tuple[dict[Any, float], list[Any]]]:
     return list(make_stream(60, n_labels=30, words_per_label=3, seed=9))
 
 
+def teach(model: OnlinePLT, x: dict[Any, float], labels: list[Any]) -> None:
+    """Learn features, or a text of their names."""
+    model.learn_one(x if model.features is None else " ".join(map(str, x)), labels)
+
+
 def learnt(settings: dict[str, Any]) -> OnlinePLT:
     model = OnlinePLT(**settings)
     for x, labels in stream():
-        model.learn_one(x, labels)
+        teach(model, x, labels)
     return model
 
 
@@ -60,7 +67,7 @@ def test_an_old_file_is_read_and_goes_on(path: Path) -> None:
     expected = learnt(model.settings)
     assert model.fingerprint() == expected.fingerprint()
     for other in (model, expected):
-        other.learn_one({"term-1-1": 1.0, "new": 2.0}, ["topic-0/label-0", "new"])
+        teach(other, {"term-1-1": 1.0, "new": 2.0}, ["topic-0/label-0", "new"])
     assert model.fingerprint() == expected.fingerprint()
 
 

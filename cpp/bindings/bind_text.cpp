@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/tuple.h>
+
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "convert.hpp"
+#include "gil.hpp"
+#include "locked_text.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace oplt::bindings {
+
+namespace {
+
+using TextObjects = nb::typed<nb::list, nb::str>;
+using NameObjects = nb::typed<nb::list, nb::any>;
+using Matrix = std::tuple<NumpyArray<Real>, NumpyArray<std::int32_t>, NumpyArray<std::int64_t>>;
+
+Matrix to_matrix(TextMatrix rows) {
+  return {to_numpy(std::move(rows.values)), to_numpy(std::move(rows.ids)), to_numpy(std::move(rows.indptr))};
+}
+
+Matrix learn(LockedTextFeatures& text, const TextObjects& objects) {
+  const PythonTexts texts(objects);
+  return to_matrix(without_gil([&] {
+    return text.change([&](TextFeatures& features) { return features.learn_many(texts.view(), raise_if_interrupted); });
+  }));
+}
+
+Matrix transform(const LockedTextFeatures& text, const TextObjects& objects) {
+  const PythonTexts texts(objects);
+  return to_matrix(without_gil([&] {
+    return text.read(
+        [&](const TextFeatures& features) { return features.find_many(texts.view(), raise_if_interrupted); });
+  }));
+}
+
+/// Characters of a word begin with '~', which is part of no word; with hash_bits there are only numbers.
+NameObjects names(const LockedTextFeatures& text) {
+  const TextFeatures features = without_gil([&] { return text.copy(); });
+  nb::list result;
+  for (std::uint32_t id = 0; id < features.terms().size(); ++id) {
+    const Term term = features.terms().term(id);
+    const std::string shown = (term.is_chars ? "~" : "") + std::string(term.text);
+    result.append(features.params().hash_bits > 0 ? nb::object(nb::int_(term.hash))
+                                                  : nb::object(nb::str(shown.data(), shown.size())));
+  }
+  return NameObjects(result);
+}
+
+NumpyArray<std::uint32_t> counts(const LockedTextFeatures& text) {
+  std::vector<std::uint32_t> result = without_gil([&] {
+    return text.read([](const TextFeatures& features) {
+      std::vector<std::uint32_t> found;
+      for (std::uint32_t id = 0; id < features.terms().size(); ++id) {
+        found.push_back(features.terms().n_texts_with(id));
+      }
+      return found;
+    });
+  });
+  return to_numpy(std::move(result));
+}
+
+nb::bytes save(const LockedTextFeatures& text) {
+  std::vector<std::byte> bytes;
+  without_gil([&] {
+    Writer out([&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
+    text.read([&](const TextFeatures& features) { features.save(out); });
+    out.flush();
+  });
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+LockedTextFeatures* load(const TextParams& params, const Array<std::uint8_t>& saved) {
+  Reader in(std::as_bytes(view(saved)));
+  TextFeatures features = TextFeatures::load(params, in);
+  in.expect_end();
+  return new LockedTextFeatures(std::move(features));
+}
+
+/// Asks the terms without the GIL while nobody learns.
+template <class Answer>
+Answer ask(const LockedTextFeatures& text, Answer (TermTable::*question)() const) {
+  return without_gil(
+      [&] { return text.read([&](const TextFeatures& features) { return (features.terms().*question)(); }); });
+}
+
+void bind_text_params(nb::module_& m) {
+  nb::class_<TextParams>(m, "TextParams")
+      .def(
+          "__init__",
+          [](TextParams* self, std::uint32_t min_words, std::uint32_t max_words, std::uint32_t min_chars,
+             std::uint32_t max_chars, bool idf, bool sublinear, std::uint32_t hash_bits, std::uint32_t max_features) {
+            const TextParams params{min_words, max_words, min_chars, max_chars,
+                                    idf,       sublinear, hash_bits, max_features};
+            params.validate();
+            new (self) TextParams(params);
+          },
+          nb::kw_only(), "min_words"_a, "max_words"_a, "min_chars"_a, "max_chars"_a, "idf"_a, "sublinear"_a,
+          "hash_bits"_a, "max_features"_a);
+}
+
+}  // namespace
+
+void bind_text(nb::module_& m) {
+  bind_text_params(m);
+  nb::class_<LockedTextFeatures>(m, "TextFeatures")
+      .def(
+          "__init__",
+          [](LockedTextFeatures* self, const TextParams& params) {
+            new (self) LockedTextFeatures(TextFeatures(params));
+          },
+          "params"_a)
+      .def_static("load", &load, "params"_a, "saved"_a, nb::rv_policy::take_ownership)
+      .def("save", &save)
+      .def("learn", &learn, "texts"_a, "(values, ids, indptr) of the rows, each as it was when it was learnt.")
+      .def("transform", &transform, "texts"_a, "(values, ids, indptr) of the rows.")
+      .def("names", &names, "By id.")
+      .def("counts", &counts, "By id, the number of texts that have the term.")
+      .def_prop_ro("n_texts", [](const LockedTextFeatures& text) { return ask(text, &TermTable::n_texts); })
+      .def_prop_ro("n_features", [](const LockedTextFeatures& text) { return ask(text, &TermTable::size); })
+      .def_prop_ro("memory_bytes", [](const LockedTextFeatures& text) { return ask(text, &TermTable::memory_bytes); });
+}
+
+}  // namespace oplt::bindings
