@@ -67,10 +67,10 @@ class TextFeatures:
     number among equals. A score is the number of texts with the term, plus the score of the term whose place it took
     ("Space-Saving", Metwally et al. 2005): so terms that come again and again stay, and those that come no more go. A
     term that occurs in more than (terms of all texts) / max_features texts is never missing. idf counts only the texts
-    since the term came. The newcomer takes over the *feature*, too: a model's classifiers go on from the weights that
-    they have learnt for the term that went, as terms that share a feature by `hash_bits` do, but only among the
-    rarest. So nothing grows without end, neither here nor in the model. A text whose terms take all places leaves no
-    place for its further ones: they are ignored.
+    since the term came. The newcomer takes over the *feature*, too: a model's classifiers and label memory go on from
+    what they have learnt for the term that went, as terms that share a feature by `hash_bits` do, but only among the
+    rarest. So neither the terms nor the features of a model grow without end. A text whose terms take all places leaves
+    no place for its further ones: they are ignored.
 
     Everything is the same on every machine. Terms of one text get their numbers in sorted order, so that the order of
     its words does not matter (but for sequences). One thread at a time learns, any number transform.
