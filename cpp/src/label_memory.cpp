@@ -19,8 +19,8 @@ namespace oplt {
 namespace {
 
 // Few and rare features find a label that is near. The bound keeps a row of common features from visiting every label.
-constexpr std::size_t kHeaviest = 8;       // features of a row through which labels are looked for
-constexpr std::size_t kPostings = 16'384;  // postings, after which no further feature is looked at
+constexpr std::size_t kHeaviest = 8;      // features of a row through which labels are looked for
+constexpr std::size_t kPostings = 8'192;  // postings of them, unless the heaviest alone has more
 
 constexpr Real kNoShare = std::numeric_limits<Real>::infinity();  // in a file: the cell has no posting
 
@@ -200,8 +200,12 @@ void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>
   query.touched_.clear();
   query.products_.resize(labels_.size());
   std::size_t n_postings = 0;
-  for (std::size_t i = 0; i < std::min(kHeaviest, query.features_.size()) && n_postings < kPostings; ++i) {
+  for (std::size_t i = 0; i < std::min(kHeaviest, query.features_.size()); ++i) {
     const FeatureId feature = query.features_[i];
+    n_postings += postings_[feature].size();
+    if (i > 0 && n_postings > kPostings) {
+      break;
+    }
     const Real product = query.weights_[feature].product;
     for (const Posting& posting : postings_[feature]) {
       Real& sum = query.products_[posting.label];
@@ -210,7 +214,6 @@ void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>
       }
       sum += product * posting.share;
     }
-    n_postings += postings_[feature].size();
   }
 
   struct Near {

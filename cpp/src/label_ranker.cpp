@@ -19,6 +19,7 @@ using Features = LabelRanker::Features;
 
 constexpr std::size_t kCandidates = 20;     // of the tree, and as many of the memory, if no more are asked for
 constexpr std::size_t kUnlimited = 100;     // the same, if all labels above a threshold are asked for
+constexpr std::size_t kCalibrated = 10;     // best candidates whose probabilities are learnt: few look at others
 constexpr double kLeastProbability = 1e-9;  // below, logarithms would say more than is known
 constexpr double kLeastSimilarity = 1e-3;
 
@@ -27,6 +28,15 @@ constexpr double kLeastSimilarity = 1e-3;
 constexpr Features kStart = {-1, 1, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0};
 constexpr double kScoreScale = 4.0;
 constexpr double kLeastSlope = 0.2;  // probabilities must not turn the order of the scores round
+
+// Of what is known, each step keeps so much. The calibration has two weights to learn, and follows a stream in which
+// the labels become ever better known.
+constexpr double kKeepModel = 0.999;
+constexpr double kKeepCalibration = 0.99;
+
+// Observed examples, after which a model learns rather from its own labels than from those of the other models: five
+// models that learn apart from the start are of no use on the first few hundred examples.
+constexpr double kSharing = 30.0;
 
 double log_at_least(double least, Real x) { return log_double(std::max(least, static_cast<double>(x))); }
 
@@ -77,17 +87,18 @@ void describe(std::span<const Candidate> candidates, std::vector<Features>& desc
   }
 }
 
-std::size_t bucket(std::uint32_t count, std::size_t n_buckets) {
-  return std::min<std::size_t>(std::bit_width(std::max(count, 1U)) - 1, n_buckets - 1);
+constexpr std::size_t kBuckets = 5;  // of labels with 1, 2, 4, 8, 16 examples or more
+
+std::size_t bucket(std::uint32_t count) {
+  return std::min<std::size_t>(std::bit_width(std::max(count, 1U)) - 1, kBuckets - 1);
 }
 
 }  // namespace
 
 LabelRanker::LabelRanker(std::uint32_t max_features)
     : memory_(max_features),
-      models_{OnlineLogistic<kFeatures>(kStart), OnlineLogistic<kFeatures>(kStart), OnlineLogistic<kFeatures>(kStart),
-              OnlineLogistic<kFeatures>(kStart), OnlineLogistic<kFeatures>(kStart)},
-      calibration_({0.0, kScoreScale}) {}
+      models_(kBuckets, {kStart, kKeepModel}),
+      calibration_({0.0, kScoreScale}, kKeepCalibration) {}
 
 bool LabelRanker::observes(std::uint64_t number) {
   constexpr std::uint64_t kRun = 32;
@@ -102,7 +113,7 @@ void LabelRanker::find_candidates(const OnlinePlt& tree, RowView x, std::size_t 
   candidates.clear();
   PredictParams params;
   params.top_k = k;
-  params.beam = beam;
+  params.beam = beam > 0 ? beam : k;  // candidates need not be exactly the best
   for (const ScoredLabel& found : search(tree, x, params, scratch.search)) {
     candidates.push_back({found.label, found.probability, {}, 0});
   }
@@ -126,24 +137,43 @@ void LabelRanker::find_candidates(const OnlinePlt& tree, RowView x, std::size_t 
   }
 }
 
-double LabelRanker::score(const Candidate& candidate, const Features& features) const {
-  return models_[bucket(candidate.count, kBuckets)].score(features);
+/// The best first, equally good ones by ascending label id.
+std::vector<LabelRanker::ScoredCandidate> LabelRanker::sorted_scores(const Scratch& scratch) const {
+  std::vector<ScoredCandidate> scored;
+  for (std::size_t i = 0; i < scratch.candidates.size(); ++i) {
+    const Candidate& candidate = scratch.candidates[i];
+    scored.push_back({candidate.label, models_[bucket(candidate.count)].score(scratch.features[i])});
+  }
+  std::sort(scored.begin(), scored.end(), [](const ScoredCandidate& a, const ScoredCandidate& b) {
+    return a.score != b.score ? a.score > b.score : a.label < b.label;
+  });
+  return scored;
 }
 
 void LabelRanker::observe(const OnlinePlt& tree, const Example& example) {
   find_candidates(tree, example.x, kCandidates / 2, 0, scratch_);
-  // Where all labels are new, no ranking could have been right, and there is nothing to learn about it.
-  const bool any_known = std::any_of(example.labels.begin(), example.labels.end(),
-                                     [this](LabelId label) { return memory_.count(label) > 0; });
-  for (std::size_t i = 0; i < scratch_.candidates.size(); ++i) {
-    const Candidate& candidate = scratch_.candidates[i];
-    const bool positive = std::binary_search(example.labels.begin(), example.labels.end(), candidate.label);
-    calibration_.observe({1.0, score(candidate, scratch_.features[i]) / kScoreScale}, positive);
-    if (any_known) {
-      models_[bucket(candidate.count, kBuckets)].observe(scratch_.features[i], positive);
-    }
+  const auto is_positive = [&](LabelId label) {
+    return std::binary_search(example.labels.begin(), example.labels.end(), label);
+  };
+  const std::vector<ScoredCandidate> scored = sorted_scores(scratch_);
+  for (std::size_t i = 0; i < std::min(kCalibrated, scored.size()); ++i) {
+    calibration_.observe({1.0, scored[i].score / kScoreScale}, is_positive(scored[i].label), example.weight);
   }
   calibration_.step();
+  // Where all labels are new, no ranking could have been right, and there is nothing to learn about it.
+  if (std::none_of(example.labels.begin(), example.labels.end(),
+                   [this](LabelId label) { return memory_.count(label) > 0; })) {
+    return;
+  }
+  ++n_observed_;
+  const double share = kSharing / (kSharing + static_cast<double>(n_observed_));
+  for (std::size_t i = 0; i < scratch_.candidates.size(); ++i) {
+    const Candidate& candidate = scratch_.candidates[i];
+    for (std::size_t b = 0; b < kBuckets; ++b) {
+      const double weight = example.weight * (b == bucket(candidate.count) ? 1.0 : share);
+      models_[b].observe(scratch_.features[i], is_positive(candidate.label), weight);
+    }
+  }
   for (OnlineLogistic<kFeatures>& model : models_) {
     model.step();
   }
@@ -152,16 +182,11 @@ void LabelRanker::observe(const OnlinePlt& tree, const Example& example) {
 std::vector<ScoredLabel> LabelRanker::rank(const OnlinePlt& tree, RowView x, const PredictParams& params,
                                            Scratch& scratch) const {
   find_candidates(tree, x, params.top_k, params.beam, scratch);
-  std::vector<std::pair<double, LabelId>> scored;
-  for (std::size_t i = 0; i < scratch.candidates.size(); ++i) {
-    scored.emplace_back(-score(scratch.candidates[i], scratch.features[i]), scratch.candidates[i].label);
-  }
-  std::sort(scored.begin(), scored.end());
   const double offset = calibration_.weights()[0];
   const double slope = std::max(kLeastSlope, calibration_.weights()[1]) / kScoreScale;
   std::vector<ScoredLabel> ranked;
-  for (const auto& [negative_score, label] : scored) {
-    const Real probability = sigmoid(static_cast<Real>(offset - slope * negative_score));
+  for (const auto& [label, score] : sorted_scores(scratch)) {
+    const Real probability = sigmoid(static_cast<Real>(offset + slope * score));
     if (probability < params.threshold || (params.top_k > 0 && ranked.size() == params.top_k)) {
       break;
     }
@@ -176,15 +201,17 @@ void LabelRanker::save(Writer& out) const {
     model.save(out);
   }
   calibration_.save(out);
+  out.put(n_observed_);
 }
 
 LabelRanker LabelRanker::load(std::uint32_t max_features, Reader& in) {
   LabelRanker ranker(max_features);
   ranker.memory_ = LabelMemory::load(max_features, in);
   for (OnlineLogistic<kFeatures>& model : ranker.models_) {
-    model = OnlineLogistic<kFeatures>::load(in);
+    model = OnlineLogistic<kFeatures>::load(in, kKeepModel);
   }
-  ranker.calibration_ = OnlineLogistic<2>::load(in);
+  ranker.calibration_ = OnlineLogistic<2>::load(in, kKeepCalibration);
+  ranker.n_observed_ = in.get<std::uint64_t>();
   return ranker;
 }
 

@@ -64,9 +64,12 @@ void expand(const OnlinePlt& model, RowView x, ScoredNode parent, Found& found, 
   const std::vector<NodeId>& children = tree.node(parent.node).children;
   for (std::size_t i = 0; i < children.size(); ++i) {
     const ScoredNode child{children[i], parent.probability * probabilities[i]};
+    if (!found.wants(child.probability)) {  // first: most are not, and to look at the node is a cache miss
+      continue;
+    }
     if (tree.is_leaf(child.node)) {
       found.offer({tree.node(child.node).label, child.probability});
-    } else if (found.wants(child.probability)) {
+    } else {
       visit(child);
     }
   }

@@ -59,9 +59,10 @@ class OnlinePLT(Predictor):
         Of the random policy.
     label_memory
         Remember what the examples of each label look like on the whole, by up to so many features a label, and rank
-        by tree and memory together: how far each can be trusted is learnt from the stream. Much better for labels that
-        are still rare, and better for most others, at about twice the time. Then an answer holds no more than the best
-        candidates of both. 0: rank by the tree alone, exactly; 512 is a good size.
+        the best candidates of tree and memory together: how far each can be trusted is learnt from the stream. Much
+        better for labels that are still rare, and better for most others, at up to twice the time. Probabilities are
+        those that were right so far: on a stream whose labels are all new, all are small. 0: rank by the tree alone,
+        exactly.
     threads
         Used by `learn_many` and `predict_many`. Neither the model nor the answers depend on it.
 

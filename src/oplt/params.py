@@ -32,7 +32,7 @@ class Settings:
     bias: bool = True
     normalize: bool = True
     seed: int = 0
-    label_memory: int = 0
+    label_memory: int = 512
 
     def __post_init__(self) -> None:
         _check_types(self)

@@ -53,7 +53,8 @@ class Predictor:
         threshold
             Only labels that are at least so probable.
         beam
-            Look only into so many nodes of each level: faster for very deep trees, but no longer exact.
+            Look only into so many nodes of each level of the tree. If not given, the tree alone is searched exactly;
+            with a label memory, which ranks candidates, twice as many as `k`, but at least 20.
 
         Returns
         -------

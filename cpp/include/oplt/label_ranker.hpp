@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -64,15 +63,19 @@ class LabelRanker {
   static LabelRanker load(std::uint32_t max_features, Reader& in);
 
  private:
-  static constexpr std::size_t kBuckets = 5;  // of labels with 1, 2, 4, 8, 16 examples or more
+  struct ScoredCandidate {
+    LabelId label;
+    double score;
+  };
 
   void find_candidates(const OnlinePlt& tree, RowView x, std::size_t top_k, std::size_t beam, Scratch& scratch) const;
-  double score(const Candidate& candidate, const Features& features) const;
+  std::vector<ScoredCandidate> sorted_scores(const Scratch& scratch) const;
 
   LabelMemory memory_;
-  std::array<OnlineLogistic<kFeatures>, kBuckets> models_;
-  OnlineLogistic<2> calibration_;  // of the models' scores, by all observed examples
-  Scratch scratch_;                // of observe()
+  std::vector<OnlineLogistic<kFeatures>> models_;  // by how many examples the label has
+  OnlineLogistic<2> calibration_;                  // of the models' scores, by all observed examples
+  std::uint64_t n_observed_ = 0;                   // examples from which the models have learnt
+  Scratch scratch_;                                // of observe()
 };
 
 }  // namespace oplt
