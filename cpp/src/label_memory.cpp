@@ -37,10 +37,15 @@ void LabelMemory::Query::clear() {
 }
 
 void LabelMemory::learn(RowView x, std::span<const LabelId> labels, Real weight) {
+  ++n_learnt_;
   const std::size_t n = n_proper(x);
   if (n > 0 && x.features[n - 1] >= weights_.size()) {
     weights_.resize(x.features[n - 1] + 1);
+    totals_.resize(weights_.size());
     postings_.resize(weights_.size());
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    totals_[x.features[i]] += static_cast<double>(labels.size()) * std::abs(weight * x.values[i]);
   }
   for (const LabelId label : labels) {
     add({x.features.first(n), x.values.first(n)}, label, weight);
@@ -57,6 +62,7 @@ void LabelMemory::add(RowView x, LabelId label, Real weight) {
   Label& entry = labels_[label];
   n_known_ += entry.count == 0 ? 1 : 0;
   ++entry.count;
+  entry.last = n_learnt_;
   merge(x, entry.cells, weight);
   if (merged_.size() > max_features_) {
     drop_lightest();
@@ -181,7 +187,8 @@ void LabelMemory::ask(RowView x, Query& query) const {
       const Real weight = weights_[feature];
       const Real weighted = x.values[i] * weight;
       query.features_.push_back(feature);  // first: what it does not name is never cleared
-      query.weights_[feature] = {weighted * weight, weighted * weighted};
+      const auto share = static_cast<Real>(totals_[feature] > 0 ? 1.0 / totals_[feature] : 0.0);
+      query.weights_[feature] = {weighted * weight, weighted * weighted, share, std::abs(weighted) * share};
       squares += weighted * weighted;
     }
   }
@@ -239,21 +246,27 @@ void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>
 
 Similarity LabelMemory::similarity(LabelId label, const Query& query) const {
   if (count(label) == 0 || query.norm_ == 0 || labels_[label].norm == 0) {
-    return {0, 0};
+    return {0, 0, 0, 0};
   }
   Real product = 0;
   Real square = 0;
+  Real share = 0;
+  Real largest_share = 0;
   for (const Cell& cell : labels_[label].cells) {
     const Query::Weight& weight = query.weights_[cell.feature];
+    const Real size = std::abs(cell.sum);
     product += weight.product * cell.sum;
     square += weight.square;
+    share += weight.part * size;
+    largest_share = std::max(largest_share, weight.share * size);
   }
-  return {product / (query.norm_ * labels_[label].norm), square / (query.norm_ * query.norm_)};
+  return {product / (query.norm_ * labels_[label].norm), square / (query.norm_ * query.norm_), share / query.norm_,
+          largest_share};
 }
 
 std::size_t LabelMemory::memory_bytes() const {
   std::size_t bytes = labels_.capacity() * sizeof(Label) + weights_.capacity() * sizeof(Real) +
-                      postings_.capacity() * sizeof(postings_[0]);
+                      totals_.capacity() * sizeof(double) + postings_.capacity() * sizeof(postings_[0]);
   for (const Label& label : labels_) {
     bytes += label.cells.capacity() * sizeof(Cell);
   }
@@ -266,6 +279,7 @@ std::size_t LabelMemory::memory_bytes() const {
 /// Of the postings, only the shares are written: their order says nothing.
 void LabelMemory::save(Writer& out) const {
   std::vector<std::uint32_t> counts;
+  std::vector<std::uint64_t> lasts;
   std::vector<std::uint32_t> sizes;
   std::vector<Real> norms;
   std::vector<FeatureId> features;
@@ -273,6 +287,7 @@ void LabelMemory::save(Writer& out) const {
   std::vector<Real> shares;
   for (const Label& label : labels_) {
     counts.push_back(label.count);
+    lasts.push_back(label.last);
     sizes.push_back(static_cast<std::uint32_t>(label.cells.size()));
     norms.push_back(label.norm);
     for (const Cell& cell : label.cells) {
@@ -282,8 +297,11 @@ void LabelMemory::save(Writer& out) const {
     }
   }
   out.put(static_cast<std::uint64_t>(n_renewed_));
+  out.put(n_learnt_);
   out.put_array<Real>(weights_);
+  out.put_array<double>(totals_);
   out.put_array<std::uint32_t>(counts);
+  out.put_array<std::uint64_t>(lasts);
   out.put_array<Real>(norms);
   out.put_array<std::uint32_t>(sizes);
   out.put_array<FeatureId>(features);
@@ -294,14 +312,18 @@ void LabelMemory::save(Writer& out) const {
 LabelMemory LabelMemory::load(std::uint32_t max_features, Reader& in) {
   LabelMemory memory(max_features);
   memory.n_renewed_ = in.get<std::uint64_t>();
+  memory.n_learnt_ = in.get<std::uint64_t>();
   memory.weights_ = in.get_array<Real>();
+  memory.totals_ = in.get_array<double>();
   const auto counts = in.get_array<std::uint32_t>();
+  const auto lasts = in.get_array<std::uint64_t>();
   const auto norms = in.get_array<Real>();
   const auto sizes = in.get_array<std::uint32_t>();
   const auto features = in.get_array<FeatureId>();
   const auto sums = in.get_array<Real>();
   const auto shares = in.get_array<Real>();
-  if (norms.size() != counts.size() || sizes.size() != counts.size() || sums.size() != features.size() ||
+  if (memory.totals_.size() != memory.weights_.size() || lasts.size() != counts.size() ||
+      norms.size() != counts.size() || sizes.size() != counts.size() || sums.size() != features.size() ||
       shares.size() != features.size() ||
       std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}) != features.size()) {
     throw FormatError("the arrays of the label memory do not fit together");
@@ -324,6 +346,7 @@ LabelMemory LabelMemory::load(std::uint32_t max_features, Reader& in) {
     }
     memory.labels_[label].norm = norms[label];
     memory.labels_[label].count = counts[label];
+    memory.labels_[label].last = lasts[label];
     memory.n_known_ += counts[label] > 0 ? 1 : 0;
   }
   memory.n_cells_ = features.size();

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -15,17 +13,10 @@ namespace oplt {
 
 namespace {
 
-using Features = LabelRanker::Features;
+constexpr std::size_t kCandidates = 20;  // of the tree, and as many of the memory, if no more are asked for
+constexpr std::size_t kUnlimited = 100;  // the same, if all labels above a threshold are asked for
+constexpr std::size_t kCalibrated = 10;  // best candidates whose probabilities are learnt: few look at others
 
-constexpr std::size_t kCandidates = 20;     // of the tree, and as many of the memory, if no more are asked for
-constexpr std::size_t kUnlimited = 100;     // the same, if all labels above a threshold are asked for
-constexpr std::size_t kCalibrated = 10;     // best candidates whose probabilities are learnt: few look at others
-constexpr double kLeastProbability = 1e-9;  // below, logarithms would say more than is known
-constexpr double kLeastSimilarity = 1e-3;
-
-// What is believed before anything was observed: the tree's odds, and rather more the memory, which is good from the
-// first example of a label on.
-constexpr Features kStart = {-1, 1, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0};
 constexpr double kScoreScale = 4.0;
 constexpr double kLeastSlope = 0.2;  // probabilities must not turn the order of the scores round
 
@@ -38,55 +29,6 @@ constexpr double kKeepCalibration = 0.99;
 // models that learn apart from the start are of no use on the first few hundred examples.
 constexpr double kSharing = 30.0;
 
-double log_at_least(double least, Real x) { return log_double(std::max(least, static_cast<double>(x))); }
-
-/// What the logistic models see of each candidate. Scales are chosen so that weights are of the order of 1.
-void describe(std::span<const Candidate> candidates, std::vector<Features>& described) {
-  const std::size_t n = candidates.size();
-  std::vector<std::size_t> by_cosine(n);
-  std::iota(by_cosine.begin(), by_cosine.end(), std::size_t{0});
-  std::sort(by_cosine.begin(), by_cosine.end(), [&](std::size_t a, std::size_t b) {
-    const Real cosine_a = candidates[a].similarity.cosine;
-    const Real cosine_b = candidates[b].similarity.cosine;
-    return cosine_a != cosine_b ? cosine_a > cosine_b : a < b;
-  });
-  std::vector<std::size_t> cosine_rank(n);
-  double sum = 0.0;
-  double squares = 0.0;
-  Candidate best = candidates[0];  // by each measure apart
-  for (std::size_t i = 0; i < n; ++i) {
-    cosine_rank[by_cosine[i]] = i;
-    const double cosine = candidates[i].similarity.cosine;
-    sum += cosine;
-    squares += cosine * cosine;
-    best.probability = std::max(best.probability, candidates[i].probability);
-    best.similarity.cosine = std::max(best.similarity.cosine, candidates[i].similarity.cosine);
-    best.similarity.coverage = std::max(best.similarity.coverage, candidates[i].similarity.coverage);
-  }
-  const auto count = static_cast<double>(n);
-  const double spread = std::sqrt(std::max(0.0, squares / count - (sum / count) * (sum / count)));
-  const double best_log_p = log_at_least(kLeastProbability, best.probability);
-  const double best_log_cosine = log_at_least(kLeastSimilarity, best.similarity.cosine);
-  const double best_log_coverage = log_at_least(kLeastSimilarity, best.similarity.coverage);
-
-  described.clear();
-  for (std::size_t i = 0; i < n; ++i) {
-    const Candidate& candidate = candidates[i];
-    const double p = candidate.probability;
-    const double log_p = log_at_least(kLeastProbability, candidate.probability);
-    const double log_not_p = log_double(std::max(1e-6, 1.0 - p));
-    const double cosine = candidate.similarity.cosine;
-    const double log_cosine = log_at_least(kLeastSimilarity, candidate.similarity.cosine);
-    const double log_coverage = log_at_least(kLeastSimilarity, candidate.similarity.coverage);
-    described.push_back({1.0, log_p / 4, (log_p - log_not_p) / 4, log_cosine, 4 * cosine,
-                         log_double(std::max(1.0, static_cast<double>(candidate.count))) / 4, (log_p - best_log_p) / 4,
-                         log_cosine - best_log_cosine, p, (cosine - best.similarity.cosine) / (spread + 1e-3) / 2,
-                         log_double(1.0 + static_cast<double>(i)) / 2,
-                         log_double(1.0 + static_cast<double>(cosine_rank[i])) / 2, log_coverage,
-                         log_coverage - best_log_coverage});
-  }
-}
-
 constexpr std::size_t kBuckets = 5;  // of labels with 1, 2, 4, 8, 16 examples or more
 
 std::size_t bucket(std::uint32_t count) {
@@ -97,7 +39,7 @@ std::size_t bucket(std::uint32_t count) {
 
 LabelRanker::LabelRanker(std::uint32_t max_features)
     : memory_(max_features),
-      models_(kBuckets, {kStart, kKeepModel}),
+      models_(kBuckets, {trusting_weights(), kKeepModel}),
       calibration_({0.0, kScoreScale}, kKeepCalibration) {}
 
 bool LabelRanker::observes(std::uint64_t number) {
@@ -115,7 +57,7 @@ void LabelRanker::find_candidates(const OnlinePlt& tree, RowView x, std::size_t 
   params.top_k = k;
   params.beam = beam > 0 ? beam : k;  // candidates need not be exactly the best
   for (const ScoredLabel& found : search(tree, x, params, scratch.search)) {
-    candidates.push_back({found.label, found.probability, {}, 0});
+    candidates.push_back({found.label, found.probability, {}, 0, 0});
   }
   const std::size_t n_found = candidates.size();
   const Real least = n_found > 0 ? candidates.back().probability : Real{0};
@@ -125,16 +67,15 @@ void LabelRanker::find_candidates(const OnlinePlt& tree, RowView x, std::size_t 
   for (const LabelId label : scratch.nearest) {
     const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(n_found);
     if (std::none_of(candidates.begin(), end, [&](const Candidate& c) { return c.label == label; })) {
-      candidates.push_back({label, least, {}, 0});
+      candidates.push_back({label, least, {}, 0, 0});
     }
   }
   for (Candidate& candidate : candidates) {
     candidate.similarity = memory_.similarity(candidate.label, scratch.query);
     candidate.count = memory_.count(candidate.label);
+    candidate.n_since = memory_.n_since(candidate.label);
   }
-  if (!candidates.empty()) {
-    describe(candidates, scratch.features);
-  }
+  describe(candidates, scratch.features);
 }
 
 /// The best first, equally good ones by ascending label id.
@@ -174,7 +115,7 @@ void LabelRanker::observe(const OnlinePlt& tree, const Example& example) {
       models_[b].observe(scratch_.features[i], is_positive(candidate.label), weight);
     }
   }
-  for (OnlineLogistic<kFeatures>& model : models_) {
+  for (RankingModel& model : models_) {
     model.step();
   }
 }
@@ -197,7 +138,7 @@ std::vector<ScoredLabel> LabelRanker::rank(const OnlinePlt& tree, RowView x, con
 
 void LabelRanker::save(Writer& out) const {
   memory_.save(out);
-  for (const OnlineLogistic<kFeatures>& model : models_) {
+  for (const RankingModel& model : models_) {
     model.save(out);
   }
   calibration_.save(out);
@@ -207,8 +148,8 @@ void LabelRanker::save(Writer& out) const {
 LabelRanker LabelRanker::load(std::uint32_t max_features, Reader& in) {
   LabelRanker ranker(max_features);
   ranker.memory_ = LabelMemory::load(max_features, in);
-  for (OnlineLogistic<kFeatures>& model : ranker.models_) {
-    model = OnlineLogistic<kFeatures>::load(in, kKeepModel);
+  for (RankingModel& model : ranker.models_) {
+    model = RankingModel::load(in, kKeepModel);
   }
   ranker.calibration_ = OnlineLogistic<2>::load(in, kKeepCalibration);
   ranker.n_observed_ = in.get<std::uint64_t>();

@@ -4,23 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "oplt/archive.hpp"
+#include "oplt/candidate_features.hpp"
 #include "oplt/label_memory.hpp"
 #include "oplt/online_logistic.hpp"
 #include "oplt/online_plt.hpp"
 #include "oplt/search.hpp"
 
 namespace oplt {
-
-/// A label that may be relevant, and what speaks for it.
-struct Candidate {
-  LabelId label;
-  Real probability;  // by the tree; of a label that only the memory found, the least that the tree found
-  Similarity similarity;
-  std::uint32_t count;  // of the label's examples
-};
 
 /// Ranks labels by tree and memory together.
 ///
@@ -29,16 +23,13 @@ struct Candidate {
 /// it finds out by itself how far the tree can be trusted, and the memory, for labels with few and with many examples.
 class LabelRanker {
  public:
-  static constexpr std::size_t kFeatures = 14;
-  using Features = OnlineLogistic<kFeatures>::Features;
-
   /// Working memory of one asking thread.
   struct Scratch {
     SearchScratch search;
     LabelMemory::Query query;
     std::vector<LabelId> nearest;
     std::vector<Candidate> candidates;
-    std::vector<Features> features;
+    std::vector<CandidateFeatures> features;
   };
 
   explicit LabelRanker(std::uint32_t max_features);
@@ -63,6 +54,8 @@ class LabelRanker {
   static LabelRanker load(std::uint32_t max_features, Reader& in);
 
  private:
+  using RankingModel = OnlineLogistic<std::tuple_size_v<CandidateFeatures>>;
+
   struct ScoredCandidate {
     LabelId label;
     double score;
@@ -72,10 +65,10 @@ class LabelRanker {
   std::vector<ScoredCandidate> sorted_scores(const Scratch& scratch) const;
 
   LabelMemory memory_;
-  std::vector<OnlineLogistic<kFeatures>> models_;  // by how many examples the label has
-  OnlineLogistic<2> calibration_;                  // of the models' scores, by all observed examples
-  std::uint64_t n_observed_ = 0;                   // examples from which the models have learnt
-  Scratch scratch_;                                // of observe()
+  std::vector<RankingModel> models_;  // by how many examples the label has
+  OnlineLogistic<2> calibration_;     // of the models' scores, by all observed examples
+  std::uint64_t n_observed_ = 0;      // examples from which the models have learnt
+  Scratch scratch_;                   // of observe()
 };
 
 }  // namespace oplt
