@@ -22,6 +22,8 @@ namespace {
 constexpr std::size_t kHeaviest = 8;      // features of a row through which labels are looked for
 constexpr std::size_t kPostings = 8'192;  // postings of them, unless the heaviest alone has more
 
+constexpr std::size_t kManyCells = 8;  // for each feature of a row: then it is faster to look for the feature
+
 constexpr Real kNoShare = std::numeric_limits<Real>::infinity();  // in a file: the cell has no posting
 
 /// The row without the constant feature, which says nothing of a label.
@@ -193,11 +195,13 @@ void LabelMemory::ask(RowView x, Query& query) const {
     }
   }
   query.norm_ = std::sqrt(squares);
-  std::sort(query.features_.begin(), query.features_.end(), [&](FeatureId a, FeatureId b) {
-    const Real square_a = query.weights_[a].square;
-    const Real square_b = query.weights_[b].square;
-    return square_a != square_b ? square_a > square_b : a < b;
-  });
+  query.heaviest_.resize(std::min(kHeaviest, query.features_.size()));
+  std::partial_sort_copy(query.features_.begin(), query.features_.end(), query.heaviest_.begin(), query.heaviest_.end(),
+                         [&](FeatureId a, FeatureId b) {
+                           const Real square_a = query.weights_[a].square;
+                           const Real square_b = query.weights_[b].square;
+                           return square_a != square_b ? square_a > square_b : a < b;
+                         });
 }
 
 void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>& found) const {
@@ -207,10 +211,9 @@ void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>
   query.touched_.clear();
   query.products_.resize(labels_.size());
   std::size_t n_postings = 0;
-  for (std::size_t i = 0; i < std::min(kHeaviest, query.features_.size()); ++i) {
-    const FeatureId feature = query.features_[i];
+  for (const FeatureId feature : query.heaviest_) {
     n_postings += postings_[feature].size();
-    if (i > 0 && n_postings > kPostings) {
+    if (n_postings > kPostings && feature != query.heaviest_[0]) {
       break;
     }
     const Real product = query.weights_[feature].product;
@@ -244,6 +247,25 @@ void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>
   std::transform(near.begin(), end, std::back_inserter(found), [](const Near& n) { return n.label; });
 }
 
+/// Calls visit(cell, weight) for the features that label and row have in common, ascending, and maybe for some more,
+/// with weights of 0. A short row looks for its features among many cells, a long one is asked for those of all cells.
+template <class Visit>
+void LabelMemory::visit_common(const Label& label, const Query& query, Visit visit) const {
+  if (label.cells.size() < kManyCells * query.features_.size()) {
+    for (const Cell& cell : label.cells) {
+      visit(cell, query.weights_[cell.feature]);
+    }
+    return;
+  }
+  auto cell = label.cells.begin();
+  for (const FeatureId feature : query.features_) {
+    cell = std::lower_bound(cell, label.cells.end(), feature, [](const Cell& c, FeatureId f) { return c.feature < f; });
+    if (cell != label.cells.end() && cell->feature == feature) {
+      visit(*cell, query.weights_[feature]);
+    }
+  }
+}
+
 Similarity LabelMemory::similarity(LabelId label, const Query& query) const {
   if (count(label) == 0 || query.norm_ == 0 || labels_[label].norm == 0) {
     return {0, 0, 0, 0};
@@ -252,14 +274,13 @@ Similarity LabelMemory::similarity(LabelId label, const Query& query) const {
   Real square = 0;
   Real share = 0;
   Real largest_share = 0;
-  for (const Cell& cell : labels_[label].cells) {
-    const Query::Weight& weight = query.weights_[cell.feature];
+  visit_common(labels_[label], query, [&](const Cell& cell, const Query::Weight& weight) {
     const Real size = std::abs(cell.sum);
     product += weight.product * cell.sum;
     square += weight.square;
     share += weight.part * size;
     largest_share = std::max(largest_share, weight.share * size);
-  }
+  });
   return {product / (query.norm_ * labels_[label].norm), square / (query.norm_ * query.norm_), share / query.norm_,
           largest_share};
 }

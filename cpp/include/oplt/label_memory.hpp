@@ -45,7 +45,8 @@ class LabelMemory {
       Real part = 0;     // |value · weight| · share
     };
 
-    std::vector<FeatureId> features_;  // those that some label has, the heaviest first
+    std::vector<FeatureId> features_;  // those that some label has, ascending
+    std::vector<FeatureId> heaviest_;  // of these, the heaviest first
     std::vector<Weight> weights_;      // by feature; all 0 but those of the row
     Real norm_ = 0;
     std::vector<Real> products_;  // by label: what is summed up while looking for the nearest; all 0 at rest
@@ -99,6 +100,8 @@ class LabelMemory {
     std::uint64_t last = 0;  // which example was the last of the label, from 1
   };
 
+  template <class Visit>
+  void visit_common(const Label& label, const Query& query, Visit visit) const;
   void add(RowView x, LabelId label, Real weight);
   void merge(RowView x, std::span<const Cell> cells, Real weight);
   void drop_lightest();
