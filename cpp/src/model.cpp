@@ -22,15 +22,6 @@ std::string shown(const Name& name) {
   return name.is_text() ? "'" + std::string(name.text) + "'" : std::to_string(name.number);
 }
 
-/// The distinct ones of these labels, ascending, in a place of their own. Leaves `labels` in no certain order.
-std::span<const LabelId> keep_distinct(std::vector<LabelId>& labels, SpanPool<LabelId>& pool) {
-  std::sort(labels.begin(), labels.end());
-  const auto end = std::unique(labels.begin(), labels.end());
-  const std::span<LabelId> kept = pool.allocate(static_cast<std::size_t>(end - labels.begin()));
-  std::copy(labels.begin(), end, kept.begin());
-  return kept;
-}
-
 /// `weights` may be empty: then all are 1.
 Real weight_of(std::span<const Real> weights, std::size_t i) { return weights.empty() ? Real{1} : weights[i]; }
 
