@@ -25,12 +25,20 @@ from oplt import OnlinePLT, metrics
 
 BLOCK = 256
 LONG = 50_000  # examples
+PARTS: dict[str, dict[str, Any]] = {
+    "three trees": {"trees": 3},
+    "tree, replay of 1": {"replay": 1},
+    "tree, warm-up of 10 %": {"warm_up": 0.1},  # a share of the stream
+    "three trees, replay of 1, warm-up of 10 %": {"trees": 3, "replay": 1, "warm_up": 0.1},
+}
 SYSTEMS: dict[str, dict[str, Any]] = {
     "paper's setting": {"arity": 2, "max_leaves": 100, "gate": 0.0, "label_memory": 0},
     "tree": {"label_memory": 0},
     "tree, memory of 64 features a label": {"label_memory": 64},
     "tree, memory of 512 features a label": {"label_memory": 512},
     "tree, memory of 4096 features a label": {"label_memory": 4096},
+    **PARTS,
+    **{f"{name}, memory of 512": {**settings, "label_memory": 512} for name, settings in PARTS.items()},
 }
 HEAD = "| | progressive | ECE@5 | test | learn s | predict ms/example | MB |\n|---|---|---|---|---|---|---|"
 
@@ -56,7 +64,7 @@ def row(settings: dict[str, Any], train: tuple[Any, list[list[int]]], test: tupl
     X, Y = train
     progressive = metrics.Scores()
     calibration = metrics.Scores(k=5)
-    model = OnlinePLT(**settings)
+    model = OnlinePLT(**{**settings, "warm_up": round(settings.get("warm_up", 0) * len(Y))})
     learning = predicting = 0.0
     n_predicted = 0
     for number, begin in enumerate(range(0, len(Y), BLOCK)):

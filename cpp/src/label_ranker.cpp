@@ -95,7 +95,7 @@ bool LabelRanker::observes(std::uint64_t number) {
   return number % period < kRun;
 }
 
-void LabelRanker::find_candidates(const OnlinePlt& tree, RowView x, std::size_t top_k, std::size_t beam,
+void LabelRanker::find_candidates(const Forest& forest, RowView x, std::size_t top_k, std::size_t beam,
                                   Scratch& scratch) const {
   const std::size_t k = top_k == 0 ? kUnlimited : std::max(kCandidates, 2 * top_k);
   std::vector<Candidate>& candidates = scratch.candidates;
@@ -103,7 +103,7 @@ void LabelRanker::find_candidates(const OnlinePlt& tree, RowView x, std::size_t 
   PredictParams params;
   params.top_k = k;
   params.beam = beam;
-  for (const ScoredLabel& found : search(tree, x, params, scratch.search)) {
+  for (const ScoredLabel& found : forest.search(x, params, scratch.search)) {
     candidates.push_back({found.label, found.probability, {}, 0});
   }
   const std::size_t n_found = candidates.size();
@@ -130,8 +130,8 @@ double LabelRanker::score(const Candidate& candidate, const Features& features) 
   return models_[bucket(candidate.count, kBuckets)].score(features);
 }
 
-void LabelRanker::observe(const OnlinePlt& tree, const Example& example) {
-  find_candidates(tree, example.x, kCandidates / 2, 0, scratch_);
+void LabelRanker::observe(const Forest& forest, const Example& example) {
+  find_candidates(forest, example.x, kCandidates / 2, 0, scratch_);
   // Where all labels are new, no ranking could have been right, and there is nothing to learn about it.
   const bool any_known = std::any_of(example.labels.begin(), example.labels.end(),
                                      [this](LabelId label) { return memory_.count(label) > 0; });
@@ -149,9 +149,9 @@ void LabelRanker::observe(const OnlinePlt& tree, const Example& example) {
   }
 }
 
-std::vector<ScoredLabel> LabelRanker::rank(const OnlinePlt& tree, RowView x, const PredictParams& params,
+std::vector<ScoredLabel> LabelRanker::rank(const Forest& forest, RowView x, const PredictParams& params,
                                            Scratch& scratch) const {
-  find_candidates(tree, x, params.top_k, params.beam, scratch);
+  find_candidates(forest, x, params.top_k, params.beam, scratch);
   std::vector<std::pair<double, LabelId>> scored;
   for (std::size_t i = 0; i < scratch.candidates.size(); ++i) {
     scored.emplace_back(-score(scratch.candidates[i], scratch.features[i]), scratch.candidates[i].label);

@@ -23,6 +23,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "paper": {"arity": 2, "max_leaves": 100, "gate": 0.0},
     "random": {"policy": "random"},
+    "forest": {"trees": 2, "warm_up": 61, "replay": 1},  # the warm-up ends with the example after the file was written
 }
 
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "oplt/archive.hpp"
+#include "oplt/forest.hpp"
 #include "oplt/label_memory.hpp"
 #include "oplt/online_logistic.hpp"
-#include "oplt/online_plt.hpp"
 #include "oplt/search.hpp"
 
 namespace oplt {
@@ -49,14 +49,14 @@ class LabelRanker {
   static bool observes(std::uint64_t number);
 
   /// Learns how to rank from an example that the tree and the memory have not learnt yet.
-  void observe(const OnlinePlt& tree, const Example& example);
+  void observe(const Forest& forest, const Example& example);
 
   /// Learns what the labels of the example look like.
   void learn(const Example& example) { memory_.learn(example.x, example.labels, example.weight); }
 
   /// The labels that `params` asks for, among the candidates; the most probable first, equally probable ones by
   /// ascending label id.
-  std::vector<ScoredLabel> rank(const OnlinePlt& tree, RowView x, const PredictParams& params, Scratch& scratch) const;
+  std::vector<ScoredLabel> rank(const Forest& forest, RowView x, const PredictParams& params, Scratch& scratch) const;
 
   const LabelMemory& memory() const { return memory_; }
 
@@ -66,7 +66,7 @@ class LabelRanker {
  private:
   static constexpr std::size_t kBuckets = 5;  // of labels with 1, 2, 4, 8, 16 examples or more
 
-  void find_candidates(const OnlinePlt& tree, RowView x, std::size_t top_k, std::size_t beam, Scratch& scratch) const;
+  void find_candidates(const Forest& forest, RowView x, std::size_t top_k, std::size_t beam, Scratch& scratch) const;
   double score(const Candidate& candidate, const Features& features) const;
 
   LabelMemory memory_;
