@@ -48,7 +48,7 @@ bool LabelRanker::observes(std::uint64_t number) {
   return number % period < kRun;
 }
 
-void LabelRanker::find_candidates(const OnlinePlt& tree, RowView x, std::size_t top_k, std::size_t beam,
+void LabelRanker::find_candidates(const Forest& forest, RowView x, std::size_t top_k, std::size_t beam,
                                   Scratch& scratch) const {
   const std::size_t k = top_k == 0 ? kUnlimited : std::max(kCandidates, 2 * top_k);
   std::vector<Candidate>& candidates = scratch.candidates;
@@ -56,7 +56,7 @@ void LabelRanker::find_candidates(const OnlinePlt& tree, RowView x, std::size_t 
   PredictParams params;
   params.top_k = k;
   params.beam = beam > 0 ? beam : k;  // candidates need not be exactly the best
-  for (const ScoredLabel& found : search(tree, x, params, scratch.search)) {
+  for (const ScoredLabel& found : forest.search(x, params, scratch.search)) {
     candidates.push_back({found.label, found.probability, {}, 0, 0});
   }
   const std::size_t n_found = candidates.size();
@@ -91,8 +91,8 @@ std::vector<LabelRanker::ScoredCandidate> LabelRanker::sorted_scores(const Scrat
   return scored;
 }
 
-void LabelRanker::observe(const OnlinePlt& tree, const Example& example) {
-  find_candidates(tree, example.x, kCandidates / 2, 0, scratch_);
+void LabelRanker::observe(const Forest& forest, const Example& example) {
+  find_candidates(forest, example.x, kCandidates / 2, 0, scratch_);
   const auto is_positive = [&](LabelId label) {
     return std::binary_search(example.labels.begin(), example.labels.end(), label);
   };
@@ -120,9 +120,9 @@ void LabelRanker::observe(const OnlinePlt& tree, const Example& example) {
   }
 }
 
-std::vector<ScoredLabel> LabelRanker::rank(const OnlinePlt& tree, RowView x, const PredictParams& params,
+std::vector<ScoredLabel> LabelRanker::rank(const Forest& forest, RowView x, const PredictParams& params,
                                            Scratch& scratch) const {
-  find_candidates(tree, x, params.top_k, params.beam, scratch);
+  find_candidates(forest, x, params.top_k, params.beam, scratch);
   const double offset = calibration_.weights()[0];
   const double slope = std::max(kLeastSlope, calibration_.weights()[1]) / kScoreScale;
   std::vector<ScoredLabel> ranked;

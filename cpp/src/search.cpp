@@ -132,4 +132,12 @@ std::vector<ScoredLabel> search(const OnlinePlt& model, RowView x, const Predict
   return std::move(found).sorted();
 }
 
+std::vector<ScoredLabel> best_of(std::span<const ScoredLabel> labels, const PredictParams& params) {
+  Found found(params);
+  for (const ScoredLabel& label : labels) {
+    found.offer(label);
+  }
+  return std::move(found).sorted();
+}
+
 }  // namespace oplt

@@ -102,7 +102,11 @@ TEST("after an allocation has failed, a model is as it was, or complete, or refu
   const Numbers stream(80);
   TrainParams with_memory = test::make_params();
   with_memory.label_memory = 8;
-  for (const TrainParams& params : {test::make_params(), with_memory}) {
+  TrainParams with_all = with_memory;
+  with_all.trees = 2;
+  with_all.warm_up = 30;
+  with_all.replay = 1;
+  for (const TrainParams& params : {test::make_params(), with_memory, with_all}) {
     for (const std::size_t threads : {1U, 3U}) {
       long n = 0;
       while (fails_well(stream, threads, n, params)) {
@@ -117,6 +121,7 @@ TEST("a prediction that has failed leaves no trace in later ones") {
   const Numbers stream(80);
   TrainParams params = test::make_params();
   params.label_memory = 8;
+  params.trees = 2;
   Model model(params);
   stream.teach(model, 1);
   const PredictParams asked{.top_k = 3};

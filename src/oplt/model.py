@@ -12,7 +12,7 @@ import numpy.typing as npt
 from oplt import _core, trees
 from oplt._typing import FloatArray, LabelRows, Labels, Row, Rows
 from oplt.errors import InvalidInputError
-from oplt.params import BatchSettings, Settings, check_setting_names
+from oplt.params import BEYOND_THE_PAPER, BatchSettings, Settings, check_setting_names
 from oplt.predictor import Predictor
 from oplt.tree import LabelTree
 from oplt.validation import NamedLabels, NamedRows, as_labels, as_row, as_rows, as_weights
@@ -63,6 +63,20 @@ class OnlinePLT(Predictor):
         better for labels that are still rare, and better for most others, at up to twice the time. Probabilities are
         those that were right so far: on a stream whose labels are all new, all are small. 0: rank by the tree alone,
         exactly.
+    trees
+        Grow so many trees over the stream, and rank by the mean of their probabilities: trees of different forms err in
+        different places. Time and memory grow with their number. In turn, trees have the `arity` and `max_leaves` that
+        are set, half the arity, and twice the leaves; besides, tree i, from 0, has i leaves more, and `seed` + i. Only
+        for best-greedy and random: other policies make the same tree again.
+    warm_up
+        Keep the first examples, so many of them. When they have been learnt, build the tree that `warm_start` would
+        have built from them, learn them again on it, and forget them: a warm start for those who have no sample ahead.
+        Until then the tree grows by the policy. The example that ends the warm-up takes as long as all of it, and
+        Ctrl-C waits for that. 0: there is none.
+    replay
+        After each new example, learn so many past ones again, drawn from a sample of the stream of at most 65,536: more
+        than one pass over the data, while the stream goes on. Each costs about the time of a new one. The label memory,
+        which would count them twice, does not see them; nor does `n_examples` count them. 0: none.
     threads
         Used by `learn_many` and `predict_many`. Neither the model nor the answers depend on it.
 
@@ -98,6 +112,9 @@ class OnlinePLT(Predictor):
         normalize: bool = Settings.normalize,
         seed: int = Settings.seed,
         label_memory: int = Settings.label_memory,
+        trees: int = Settings.trees,
+        warm_up: int = Settings.warm_up,
+        replay: int = Settings.replay,
         threads: int = 1,
     ) -> None:
         settings = Settings(
@@ -112,6 +129,9 @@ class OnlinePLT(Predictor):
             normalize=normalize,
             seed=seed,
             label_memory=label_memory,
+            trees=trees,
+            warm_up=warm_up,
+            replay=replay,
         )
         super().__init__(settings, _core.Model(settings.to_core()), threads)
 
@@ -126,7 +146,7 @@ class OnlinePLT(Predictor):
         """
         check_setting_names("OnlinePLT.paper", changes)
         settings = {"policy": "best-greedy", "alpha": 0.75, "arity": 2, "max_leaves": 100, "gate": 0.0}
-        return cls(**{**settings, "learning_rate": 1.0, "adagrad_eps": 0.01, "label_memory": 0, **changes})
+        return cls(**{**settings, "learning_rate": 1.0, "adagrad_eps": 0.01, **BEYOND_THE_PAPER, **changes})
 
     @classmethod
     def from_tree(cls, tree: LabelTree, **settings: Any) -> OnlinePLT:
@@ -151,7 +171,9 @@ class OnlinePLT(Predictor):
         """
         check_setting_names("OnlinePLT.from_tree", settings)
         threads = settings.pop("threads", 1)
-        return cls._on_tree(tree, Settings(**settings), threads)
+        own = Settings(**settings)
+        own.expect_one_tree("OnlinePLT.from_tree")
+        return cls._on_tree(tree, own, threads)
 
     @classmethod
     def _on_tree(cls, tree: LabelTree, settings: Settings | BatchSettings, threads: int) -> OnlinePLT:
@@ -282,6 +304,7 @@ class OnlinePLT(Predictor):
         labels, checked_weights = as_labels(Y, len(rows)), as_weights(weights, len(rows))
         threads = settings.get("threads", 1)
         own = Settings(**{name: value for name, value in settings.items() if name != "threads"})
+        own.expect_one_tree("OnlinePLT.warm_start")
         model = cls.from_tree(trees.cluster(rows, labels, own, threads), **settings)
         model._learn(rows, labels, checked_weights)
         return model

@@ -20,9 +20,12 @@ FOLDER = Path(__file__).parent
 FILES = {*FOLDER.glob("*.oplt")}
 OF_BATCH = {*FOLDER.glob("*-batch-*.oplt")}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "default": {},
-    "paper": {"arity": 2, "max_leaves": 100, "gate": 0.0},
-    "random": {"policy": "random"},
+    "default": {"label_memory": 0},  # the default when the file was written
+    "paper": {"arity": 2, "max_leaves": 100, "gate": 0.0, "label_memory": 0},
+    "random": {"policy": "random", "label_memory": 0},
+    # The warm-up ends with the example after the file was written.
+    "forest": {"trees": 2, "warm_up": 61, "replay": 1, "label_memory": 0},
+    "memory": {"label_memory": 512},
 }
 
 

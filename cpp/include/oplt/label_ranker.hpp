@@ -9,9 +9,9 @@
 
 #include "oplt/archive.hpp"
 #include "oplt/candidate_features.hpp"
+#include "oplt/forest.hpp"
 #include "oplt/label_memory.hpp"
 #include "oplt/online_logistic.hpp"
-#include "oplt/online_plt.hpp"
 #include "oplt/search.hpp"
 
 namespace oplt {
@@ -39,14 +39,14 @@ class LabelRanker {
   static bool observes(std::uint64_t number);
 
   /// Learns how to rank from an example that the tree and the memory have not learnt yet.
-  void observe(const OnlinePlt& tree, const Example& example);
+  void observe(const Forest& forest, const Example& example);
 
   /// Learns what the labels of the example look like.
   void learn(const Example& example) { memory_.learn(example.x, example.labels, example.weight); }
 
   /// The labels that `params` asks for, among the candidates; the most probable first, equally probable ones by
   /// ascending label id.
-  std::vector<ScoredLabel> rank(const OnlinePlt& tree, RowView x, const PredictParams& params, Scratch& scratch) const;
+  std::vector<ScoredLabel> rank(const Forest& forest, RowView x, const PredictParams& params, Scratch& scratch) const;
 
   const LabelMemory& memory() const { return memory_; }
 
@@ -61,7 +61,7 @@ class LabelRanker {
     double score;
   };
 
-  void find_candidates(const OnlinePlt& tree, RowView x, std::size_t top_k, std::size_t beam, Scratch& scratch) const;
+  void find_candidates(const Forest& forest, RowView x, std::size_t top_k, std::size_t beam, Scratch& scratch) const;
   std::vector<ScoredCandidate> sorted_scores(const Scratch& scratch) const;
 
   LabelMemory memory_;

@@ -13,9 +13,9 @@
 #include "oplt/archive.hpp"
 #include "oplt/error.hpp"
 #include "oplt/example_queue.hpp"
+#include "oplt/forest.hpp"
 #include "oplt/label_ranker.hpp"
 #include "oplt/named_rows.hpp"
-#include "oplt/online_plt.hpp"
 #include "oplt/params.hpp"
 #include "oplt/row_builder.hpp"
 #include "oplt/scratch_pool.hpp"
@@ -32,7 +32,7 @@ struct Predictions {
   std::uint64_t n_examples = 0;  // how many examples the model had learnt when it answered
 };
 
-/// An OnlinePlt together with the names of its labels and features: what is learnt, asked, saved and shared.
+/// A Forest together with the names of its labels and features: what is learnt, asked, saved and shared.
 ///
 /// One thread at a time learns, any number predict; each call waits for its turn, so that every answer is that of the
 /// model after a whole number of examples.
@@ -41,8 +41,8 @@ class Model {
   /// Starts with nothing, which needs a policy that grows.
   explicit Model(const TrainParams& params);
 
-  /// Starts from a tree. `labels` names the tree's labels 0, 1, 2, … If the policy never grows, there is at least one,
-  /// and labels of examples that the tree lacks are ignored.
+  /// Starts from a tree, the only one. `labels` names the tree's labels 0, 1, 2, … If the policy never grows, there is
+  /// at least one, and labels of examples that the tree lacks are ignored.
   Model(const TrainParams& params, LabelTree tree, const NameList& labels);
 
   Model(const TrainParams& params, std::span<const std::byte> saved);
@@ -65,14 +65,16 @@ class Model {
 
   std::size_t memory_bytes() const;
 
-  /// Calls read(plt, features, labels) while nobody learns.
+  /// Calls read(forest, features, labels) while nobody learns.
   template <class Read>
   auto inspect(Read read) const {
     const auto lock = turn<ReaderLock>();
-    return read(plt_, features_, labels_);
+    return read(forest_, features_, labels_);
   }
 
  private:
+  Model(const TrainParams& params, Forest forest, const NameList& labels);
+
   /// Working memory of one predicting thread.
   struct PredictScratch {
     std::vector<FeatureId> ids;
@@ -101,7 +103,7 @@ class Model {
   mutable std::shared_mutex mutex_;
   Vocabulary features_;
   Vocabulary labels_;
-  OnlinePlt plt_;
+  Forest forest_;
   std::optional<LabelRanker> ranker_;  // if there is a label memory
   RowBuilder row_builder_;             // of learn_many()
   bool broken_ = false;                // learning has failed half-way
