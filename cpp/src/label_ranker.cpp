@@ -28,6 +28,7 @@ constexpr double kKeepCalibration = 0.99;
 // Observed examples, after which a model learns rather from its own labels than from those of the other models: five
 // models that learn apart from the start are of no use on the first few hundred examples.
 constexpr double kSharing = 30.0;
+constexpr double kLeastSharing = 0.05;  // what counts less is not worth its time
 
 constexpr std::size_t kBuckets = 5;  // of labels with 1, 2, 4, 8, 16 examples or more
 
@@ -110,9 +111,12 @@ void LabelRanker::observe(const Forest& forest, const Example& example) {
   const double share = kSharing / (kSharing + static_cast<double>(n_observed_));
   for (std::size_t i = 0; i < scratch_.candidates.size(); ++i) {
     const Candidate& candidate = scratch_.candidates[i];
+    const std::size_t own = bucket(candidate.count);
     for (std::size_t b = 0; b < kBuckets; ++b) {
-      const double weight = example.weight * (b == bucket(candidate.count) ? 1.0 : share);
-      models_[b].observe(scratch_.features[i], is_positive(candidate.label), weight);
+      if (b == own || share > kLeastSharing) {
+        const double weight = example.weight * (b == own ? 1.0 : share);
+        models_[b].observe(scratch_.features[i], is_positive(candidate.label), weight);
+      }
     }
   }
   for (RankingModel& model : models_) {
