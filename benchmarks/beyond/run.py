@@ -6,8 +6,8 @@ Run: OPLT_DATA=<folder> python benchmarks/beyond/run.py nvd-cpe wp4s-para-1shot 
 
 One pass over the stream in its order, one thread. *progressive*: P@1 / P@3 / P@5 in percent over the second half of the
 stream, each block of 256 examples predicted before it is learnt; of a long stream, every fourth block. Choose by these.
-*test*, with --test: the same on the test set, after the whole stream. *ECE@5*: how far the probabilities of the five
-best labels are off, on the last examples. Times are the processor's, without loading.
+*test*, with --test: the same on the test set, after the whole stream. *ECE@5*, *log-loss@5*: how far the
+probabilities of the five best labels are off, on the last quarter. Times are the processor's, without loading.
 """
 
 from __future__ import annotations
@@ -25,14 +25,22 @@ from oplt import OnlinePLT, metrics
 
 BLOCK = 256
 LONG = 50_000  # examples
+TREES: dict[str, dict[str, Any]] = {
+    "tree": {},
+    "three trees": {"trees": 3},
+    "tree, replay of 1": {"replay": 1},
+    "tree, warm-up of 10 %": {"warm_up": 0.1},  # a share of the stream
+    "three trees, replay of 1, warm-up of 10 %": {"trees": 3, "replay": 1, "warm_up": 0.1},
+}
 SYSTEMS: dict[str, dict[str, Any]] = {
     "paper's setting": {"arity": 2, "max_leaves": 100, "gate": 0.0, "label_memory": 0},
-    "tree": {"label_memory": 0},
-    "tree, memory of 64 features a label": {"label_memory": 64},
-    "tree, memory of 512 features a label": {"label_memory": 512},
-    "tree, memory of 4096 features a label": {"label_memory": 4096},
+    **{name: {**settings, "label_memory": 0} for name, settings in TREES.items()},
+    **{f"memory, {name}": {**settings, "label_memory": 512} for name, settings in TREES.items()},
+    "memory of 64 features a label, tree": {"label_memory": 64},
+    "memory of 4096 features a label, tree": {"label_memory": 4096},
 }
-HEAD = "| | progressive | ECE@5 | test | learn s | predict ms/example | MB |\n|---|---|---|---|---|---|---|"
+COLUMNS = ["", "progressive", "ECE@5", "log-loss@5", "test", "learn s", "predict ms/example", "MB"]
+HEAD = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
 
 
 def main() -> None:
@@ -56,7 +64,7 @@ def row(settings: dict[str, Any], train: tuple[Any, list[list[int]]], test: tupl
     X, Y = train
     progressive = metrics.Scores()
     calibration = metrics.Scores(k=5)
-    model = OnlinePLT(**settings)
+    model = OnlinePLT(**{**settings, "warm_up": round(settings.get("warm_up", 0) * len(Y))})
     learning = predicting = 0.0
     n_predicted = 0
     for number, begin in enumerate(range(0, len(Y), BLOCK)):
@@ -75,6 +83,7 @@ def row(settings: dict[str, Any], train: tuple[Any, list[list[int]]], test: tupl
     return [
         shown(progressive),
         f"{calibration.ece(5):.3f}",
+        f"{calibration.log_loss(5):.3f}",
         "–" if test is None else shown(scored(model, *test)),
         f"{learning:.2f}",
         f"{1000 * predicting / n_predicted:.3f}",

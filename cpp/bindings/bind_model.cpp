@@ -107,21 +107,33 @@ void save(const Model& model, const nb::typed<nb::callable, nb::object(nb::bytes
   });
 }
 
-/// Calls read(plt, features, labels) without the GIL while nobody learns.
+/// Calls read(forest, features, labels) without the GIL while nobody learns.
 template <class Read>
 auto inspect(const Model& model, Read read) {
   return without_gil([&] { return model.inspect(read); });
 }
 
 template <class Answer>
-Answer ask(const Model& model, Answer (OnlinePlt::*question)() const) {
-  return inspect(model, [&](const OnlinePlt& plt, const Vocabulary&, const Vocabulary&) { return (plt.*question)(); });
+Answer ask(const Model& model, Answer (Forest::*question)() const) {
+  return inspect(model,
+                 [&](const Forest& forest, const Vocabulary&, const Vocabulary&) { return (forest.*question)(); });
 }
 
-std::pair<NumpyArray<NodeId>, NumpyArray<LabelId>> tree(const Model& model) {
+/// Calls read(plt) for the tree of this number, from 0.
+template <class Read>
+auto inspect_tree(const Model& model, std::size_t number, Read read) {
+  return inspect(model, [&](const Forest& forest, const Vocabulary&, const Vocabulary&) {
+    if (number >= forest.trees().size()) {
+      throw InvalidInput("the model has no tree " + std::to_string(number));
+    }
+    return read(forest.trees()[number]);
+  });
+}
+
+std::pair<NumpyArray<NodeId>, NumpyArray<LabelId>> tree(const Model& model, std::size_t number) {
   std::vector<NodeId> parents;
   std::vector<LabelId> labels;
-  inspect(model, [&](const OnlinePlt& plt, const Vocabulary&, const Vocabulary&) {
+  inspect_tree(model, number, [&](const OnlinePlt& plt) {
     for (NodeId v = 0; v < plt.tree().n_nodes(); ++v) {
       parents.push_back(plt.tree().node(v).parent);
       labels.push_back(plt.tree().node(v).label);
@@ -143,8 +155,8 @@ CellArrays to_arrays(const std::vector<Cell>& cells) {
 }
 
 /// The touched cells of a node's classifier as (feature ids, weights, accumulators); None where there is none.
-std::optional<CellArrays> classifier(const Model& model, NodeId node, bool auxiliary) {
-  const auto cells = inspect(model, [&](const OnlinePlt& plt, const Vocabulary&, const Vocabulary&) {
+std::optional<CellArrays> classifier(const Model& model, NodeId node, bool auxiliary, std::size_t tree_number) {
+  const auto cells = inspect_tree(model, tree_number, [&](const OnlinePlt& plt) {
     if (node >= plt.tree().n_nodes()) {
       throw InvalidInput("the tree has no node " + std::to_string(node));
     }
@@ -210,17 +222,16 @@ void bind_model(nb::module_& m) {
           nb::rv_policy::take_ownership, "A copy of them, or None.",
           nb::sig("def text_features(self) -> TextFeatures | None"))
       .def("predict_many", &predict_many, "indptr"_a, "names"_a, "values"_a, "params"_a)
-      .def("tree", &tree, "Parents and label ids of the nodes; NONE for none.")
-      .def("classifier", &classifier, "node"_a, nb::kw_only(), "auxiliary"_a = false)
+      .def("tree", &tree, "number"_a = 0, "Parents and label ids of the nodes; NONE for none.")
+      .def("classifier", &classifier, "node"_a, nb::kw_only(), "auxiliary"_a = false, "tree"_a = 0)
       .def(
           "label_names", [](const Model& model, const Ids& ids) { return NameObjects(label_names(model, view(ids))); },
           "ids"_a)
-      .def_prop_ro("n_examples", [](const Model& model) { return ask(model, &OnlinePlt::n_examples); })
-      .def_prop_ro("n_updates", [](const Model& model) { return ask(model, &OnlinePlt::n_updates); })
-      .def_prop_ro("n_cells", [](const Model& model) { return ask(model, &OnlinePlt::n_cells); })
-      .def_prop_ro("n_nodes", [](const Model& model) { return ask(model, &OnlinePlt::n_nodes); })
-      .def_prop_ro("n_labels", [](const Model& model) { return ask(model, &OnlinePlt::n_labels); })
-      .def_prop_ro("depth", [](const Model& model) { return ask(model, &OnlinePlt::depth); })
+      .def_prop_ro("n_examples", [](const Model& model) { return ask(model, &Forest::n_examples); })
+      .def_prop_ro("n_updates", [](const Model& model) { return ask(model, &Forest::n_updates); })
+      .def_prop_ro("n_cells", [](const Model& model) { return ask(model, &Forest::n_cells); })
+      .def_prop_ro("n_labels", [](const Model& model) { return ask(model, &Forest::n_labels); })
+      .def_prop_ro("depth", [](const Model& model) { return ask(model, &Forest::depth); })
       .def_prop_ro("n_features",
                    [](const Model& model) {
                      const nb::gil_scoped_release release;

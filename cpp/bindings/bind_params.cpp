@@ -18,7 +18,7 @@ void bind_params(nb::module_& m) {
           "__init__",
           [](TrainParams* self, std::string_view policy, double alpha, std::uint32_t arity, std::uint32_t max_leaves,
              Real learning_rate, Real adagrad_eps, Real gate, bool bias, bool normalize, std::uint64_t seed,
-             std::uint32_t label_memory) {
+             std::uint32_t label_memory, std::uint32_t trees, std::uint32_t warm_up, std::uint32_t replay) {
             const TrainParams params{policy_from_name(policy),
                                      alpha,
                                      arity,
@@ -29,12 +29,15 @@ void bind_params(nb::module_& m) {
                                      bias,
                                      normalize,
                                      seed,
-                                     label_memory};
+                                     label_memory,
+                                     trees,
+                                     warm_up,
+                                     replay};
             params.validate();
             new (self) TrainParams(params);
           },
           nb::kw_only(), "policy"_a, "alpha"_a, "arity"_a, "max_leaves"_a, "learning_rate"_a, "adagrad_eps"_a, "gate"_a,
-          "bias"_a, "normalize"_a, "seed"_a, "label_memory"_a);
+          "bias"_a, "normalize"_a, "seed"_a, "label_memory"_a, "trees"_a, "warm_up"_a, "replay"_a);
 
   nb::class_<BatchParams>(m, "BatchParams")
       .def(

@@ -76,7 +76,7 @@ PythonTexts::PythonTexts(nb::handle texts) : owners_(nb::list(texts)) {
 nb::list label_names(const Model& model, std::span<const LabelId> ids) {
   std::string text;
   std::vector<std::pair<std::size_t, std::int64_t>> ends;  // where each text ends in `text`; the integer
-  const auto copy = [&](const OnlinePlt&, const Vocabulary&, const Vocabulary& labels) {
+  const auto copy = [&](const Forest&, const Vocabulary&, const Vocabulary& labels) {
     for (const LabelId id : ids) {
       const Name name = labels.name(id);
       text += name.text;

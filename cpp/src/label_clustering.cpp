@@ -271,6 +271,12 @@ NamedTree cluster_labels(const NamedRows& x, const NamedLabels& y, BalancedShape
   return tree;
 }
 
+TreeNodes cluster_labels(std::span<const Example> examples, std::uint32_t n_labels, const TrainParams& params,
+                         std::size_t threads) {
+  const LabelVectors vectors(examples, n_labels, params);
+  return cluster(vectors, {params.arity, params.max_leaves}, params.seed, threads, {});
+}
+
 TreeNodes shuffled_tree(std::uint32_t n_labels, BalancedShape shape, std::uint64_t seed) {
   std::vector<LabelId> order = all_labels(n_labels);
   Random random(seed);

@@ -19,8 +19,10 @@ namespace oplt {
 namespace {
 
 // Few and rare features find a label that is near. The bound keeps a row of common features from visiting every label.
-constexpr std::size_t kHeaviest = 8;       // features of a row through which labels are looked for
-constexpr std::size_t kPostings = 16'384;  // postings, after which no further feature is looked at
+constexpr std::size_t kHeaviest = 8;      // features of a row through which labels are looked for
+constexpr std::size_t kPostings = 8'192;  // postings of them, unless the heaviest alone has more
+
+constexpr std::size_t kManyCells = 8;  // for each feature of a row: then it is faster to look for the feature
 
 constexpr Real kNoShare = std::numeric_limits<Real>::infinity();  // in a file: the cell has no posting
 
@@ -37,10 +39,15 @@ void LabelMemory::Query::clear() {
 }
 
 void LabelMemory::learn(RowView x, std::span<const LabelId> labels, Real weight) {
+  ++n_learnt_;
   const std::size_t n = n_proper(x);
   if (n > 0 && x.features[n - 1] >= weights_.size()) {
     weights_.resize(x.features[n - 1] + 1);
+    totals_.resize(weights_.size());
     postings_.resize(weights_.size());
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    totals_[x.features[i]] += static_cast<double>(labels.size()) * std::abs(weight * x.values[i]);
   }
   for (const LabelId label : labels) {
     add({x.features.first(n), x.values.first(n)}, label, weight);
@@ -57,6 +64,7 @@ void LabelMemory::add(RowView x, LabelId label, Real weight) {
   Label& entry = labels_[label];
   n_known_ += entry.count == 0 ? 1 : 0;
   ++entry.count;
+  entry.last = n_learnt_;
   merge(x, entry.cells, weight);
   if (merged_.size() > max_features_) {
     drop_lightest();
@@ -181,16 +189,19 @@ void LabelMemory::ask(RowView x, Query& query) const {
       const Real weight = weights_[feature];
       const Real weighted = x.values[i] * weight;
       query.features_.push_back(feature);  // first: what it does not name is never cleared
-      query.weights_[feature] = {weighted * weight, weighted * weighted};
+      const auto share = static_cast<Real>(totals_[feature] > 0 ? 1.0 / totals_[feature] : 0.0);
+      query.weights_[feature] = {weighted * weight, weighted * weighted, share, std::abs(weighted) * share};
       squares += weighted * weighted;
     }
   }
   query.norm_ = std::sqrt(squares);
-  std::sort(query.features_.begin(), query.features_.end(), [&](FeatureId a, FeatureId b) {
-    const Real square_a = query.weights_[a].square;
-    const Real square_b = query.weights_[b].square;
-    return square_a != square_b ? square_a > square_b : a < b;
-  });
+  query.heaviest_.resize(std::min(kHeaviest, query.features_.size()));
+  std::partial_sort_copy(query.features_.begin(), query.features_.end(), query.heaviest_.begin(), query.heaviest_.end(),
+                         [&](FeatureId a, FeatureId b) {
+                           const Real square_a = query.weights_[a].square;
+                           const Real square_b = query.weights_[b].square;
+                           return square_a != square_b ? square_a > square_b : a < b;
+                         });
 }
 
 void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>& found) const {
@@ -200,8 +211,11 @@ void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>
   query.touched_.clear();
   query.products_.resize(labels_.size());
   std::size_t n_postings = 0;
-  for (std::size_t i = 0; i < std::min(kHeaviest, query.features_.size()) && n_postings < kPostings; ++i) {
-    const FeatureId feature = query.features_[i];
+  for (const FeatureId feature : query.heaviest_) {
+    n_postings += postings_[feature].size();
+    if (n_postings > kPostings && feature != query.heaviest_[0]) {
+      break;
+    }
     const Real product = query.weights_[feature].product;
     for (const Posting& posting : postings_[feature]) {
       Real& sum = query.products_[posting.label];
@@ -210,7 +224,6 @@ void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>
       }
       sum += product * posting.share;
     }
-    n_postings += postings_[feature].size();
   }
 
   struct Near {
@@ -234,23 +247,47 @@ void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>
   std::transform(near.begin(), end, std::back_inserter(found), [](const Near& n) { return n.label; });
 }
 
+/// Calls visit(cell, weight) for the features that label and row have in common, ascending, and maybe for some more,
+/// with weights of 0. A short row looks for its features among many cells, a long one is asked for those of all cells.
+template <class Visit>
+void LabelMemory::visit_common(const Label& label, const Query& query, Visit visit) const {
+  if (label.cells.size() < kManyCells * query.features_.size()) {
+    for (const Cell& cell : label.cells) {
+      visit(cell, query.weights_[cell.feature]);
+    }
+    return;
+  }
+  auto cell = label.cells.begin();
+  for (const FeatureId feature : query.features_) {
+    cell = std::lower_bound(cell, label.cells.end(), feature, [](const Cell& c, FeatureId f) { return c.feature < f; });
+    if (cell != label.cells.end() && cell->feature == feature) {
+      visit(*cell, query.weights_[feature]);
+    }
+  }
+}
+
 Similarity LabelMemory::similarity(LabelId label, const Query& query) const {
   if (count(label) == 0 || query.norm_ == 0 || labels_[label].norm == 0) {
-    return {0, 0};
+    return {0, 0, 0, 0};
   }
   Real product = 0;
   Real square = 0;
-  for (const Cell& cell : labels_[label].cells) {
-    const Query::Weight& weight = query.weights_[cell.feature];
+  Real share = 0;
+  Real largest_share = 0;
+  visit_common(labels_[label], query, [&](const Cell& cell, const Query::Weight& weight) {
+    const Real size = std::abs(cell.sum);
     product += weight.product * cell.sum;
     square += weight.square;
-  }
-  return {product / (query.norm_ * labels_[label].norm), square / (query.norm_ * query.norm_)};
+    share += weight.part * size;
+    largest_share = std::max(largest_share, weight.share * size);
+  });
+  return {product / (query.norm_ * labels_[label].norm), square / (query.norm_ * query.norm_), share / query.norm_,
+          largest_share};
 }
 
 std::size_t LabelMemory::memory_bytes() const {
   std::size_t bytes = labels_.capacity() * sizeof(Label) + weights_.capacity() * sizeof(Real) +
-                      postings_.capacity() * sizeof(postings_[0]);
+                      totals_.capacity() * sizeof(double) + postings_.capacity() * sizeof(postings_[0]);
   for (const Label& label : labels_) {
     bytes += label.cells.capacity() * sizeof(Cell);
   }
@@ -263,6 +300,7 @@ std::size_t LabelMemory::memory_bytes() const {
 /// Of the postings, only the shares are written: their order says nothing.
 void LabelMemory::save(Writer& out) const {
   std::vector<std::uint32_t> counts;
+  std::vector<std::uint64_t> lasts;
   std::vector<std::uint32_t> sizes;
   std::vector<Real> norms;
   std::vector<FeatureId> features;
@@ -270,6 +308,7 @@ void LabelMemory::save(Writer& out) const {
   std::vector<Real> shares;
   for (const Label& label : labels_) {
     counts.push_back(label.count);
+    lasts.push_back(label.last);
     sizes.push_back(static_cast<std::uint32_t>(label.cells.size()));
     norms.push_back(label.norm);
     for (const Cell& cell : label.cells) {
@@ -279,8 +318,11 @@ void LabelMemory::save(Writer& out) const {
     }
   }
   out.put(static_cast<std::uint64_t>(n_renewed_));
+  out.put(n_learnt_);
   out.put_array<Real>(weights_);
+  out.put_array<double>(totals_);
   out.put_array<std::uint32_t>(counts);
+  out.put_array<std::uint64_t>(lasts);
   out.put_array<Real>(norms);
   out.put_array<std::uint32_t>(sizes);
   out.put_array<FeatureId>(features);
@@ -291,14 +333,18 @@ void LabelMemory::save(Writer& out) const {
 LabelMemory LabelMemory::load(std::uint32_t max_features, Reader& in) {
   LabelMemory memory(max_features);
   memory.n_renewed_ = in.get<std::uint64_t>();
+  memory.n_learnt_ = in.get<std::uint64_t>();
   memory.weights_ = in.get_array<Real>();
+  memory.totals_ = in.get_array<double>();
   const auto counts = in.get_array<std::uint32_t>();
+  const auto lasts = in.get_array<std::uint64_t>();
   const auto norms = in.get_array<Real>();
   const auto sizes = in.get_array<std::uint32_t>();
   const auto features = in.get_array<FeatureId>();
   const auto sums = in.get_array<Real>();
   const auto shares = in.get_array<Real>();
-  if (norms.size() != counts.size() || sizes.size() != counts.size() || sums.size() != features.size() ||
+  if (memory.totals_.size() != memory.weights_.size() || lasts.size() != counts.size() ||
+      norms.size() != counts.size() || sizes.size() != counts.size() || sums.size() != features.size() ||
       shares.size() != features.size() ||
       std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}) != features.size()) {
     throw FormatError("the arrays of the label memory do not fit together");
@@ -321,6 +367,7 @@ LabelMemory LabelMemory::load(std::uint32_t max_features, Reader& in) {
     }
     memory.labels_[label].norm = norms[label];
     memory.labels_[label].count = counts[label];
+    memory.labels_[label].last = lasts[label];
     memory.n_known_ += counts[label] > 0 ? 1 : 0;
   }
   memory.n_cells_ = features.size();

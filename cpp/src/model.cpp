@@ -9,7 +9,6 @@
 #include "oplt/batch_training.hpp"
 #include "oplt/error.hpp"
 #include "oplt/parallel.hpp"
-#include "oplt/search.hpp"
 #include "oplt/span_pool.hpp"
 
 namespace oplt {
@@ -20,15 +19,6 @@ constexpr std::size_t kPollEvery = 256;  // rows
 
 std::string shown(const Name& name) {
   return name.is_text() ? "'" + std::string(name.text) + "'" : std::to_string(name.number);
-}
-
-/// The distinct ones of these labels, ascending, in a place of their own. Leaves `labels` in no certain order.
-std::span<const LabelId> keep_distinct(std::vector<LabelId>& labels, SpanPool<LabelId>& pool) {
-  std::sort(labels.begin(), labels.end());
-  const auto end = std::unique(labels.begin(), labels.end());
-  const std::span<LabelId> kept = pool.allocate(static_cast<std::size_t>(end - labels.begin()));
-  std::copy(labels.begin(), end, kept.begin());
-  return kept;
 }
 
 /// `weights` may be empty: then all are 1.
@@ -70,46 +60,56 @@ Vocabulary vocabulary_of(const NameList& names) {
 }
 
 /// Throws if no label could ever be learnt.
-LabelTree checked_start(const TrainParams& params, LabelTree tree) {
-  if (!grows(params.policy) && tree.n_labels() == 0) {
+void expect_labels(const Forest& start) {
+  if (!grows(start.params().policy) && start.n_labels() == 0) {
     throw InvalidParameter("policy 'fixed' never extends the tree: start from one that has labels, by from_tree");
   }
-  return tree;
+}
+
+/// Throws unless the leaves of a tree are the labels of the vocabulary.
+void expect_all_labels(const LabelTree& tree, const Vocabulary& labels) {
+  if (labels.size() != tree.n_labels()) {
+    throw FormatError("the tree has " + std::to_string(tree.n_labels()) + " labels, the vocabulary " +
+                      std::to_string(labels.size()));
+  }
+  for (LabelId label = 0; label < labels.size(); ++label) {
+    if (tree.leaf_of(label) == kNone) {
+      throw FormatError("label " + std::to_string(label) + " of the vocabulary has no leaf in the tree");
+    }
+  }
 }
 
 }  // namespace
 
 Model::Model(const TrainParams& params, std::optional<TextFeatures> text)
-    : Model(params, LabelTree(), {}, std::move(text)) {}
+    : Model(params, Forest(params), {}, std::move(text)) {}
 
 Model::Model(const TrainParams& params, LabelTree tree, const NameList& labels, std::optional<TextFeatures> text)
-    : text_(std::move(text)), labels_(vocabulary_of(labels)), plt_(params, checked_start(params, std::move(tree))) {
+    : Model(params, Forest(params, std::move(tree)), labels, std::move(text)) {}
+
+Model::Model(const TrainParams& params, Forest forest, const NameList& labels, std::optional<TextFeatures> text)
+    : text_(std::move(text)), labels_(vocabulary_of(labels)), forest_(std::move(forest)) {
+  expect_labels(forest_);
   if (params.label_memory > 0) {
     ranker_.emplace(params.label_memory);
   }
 }
 
 Model::Model(const TrainParams& params, std::span<const std::byte> saved, const std::optional<TextParams>& text)
-    : plt_(params) {
+    : forest_(params) {
   Reader in(saved);
   features_ = Vocabulary::load(in);
-  labels_ = Vocabulary::load(in);
-  plt_ = OnlinePlt::load(params, in);
-  if (params.label_memory > 0) {
-    ranker_ = LabelRanker::load(params.label_memory, in);
-  }
   if (text) {
     text_ = TextFeatures::load(*text, in);
   }
-  in.expect_end();
-  if (labels_.size() != plt_.tree().n_labels()) {
-    throw FormatError("the tree has " + std::to_string(plt_.tree().n_labels()) + " labels, the vocabulary " +
-                      std::to_string(labels_.size()));
+  labels_ = Vocabulary::load(in);
+  forest_ = Forest::load(params, count_features(), in);
+  if (params.label_memory > 0) {
+    ranker_ = LabelRanker::load(params.label_memory, in);
   }
-  for (LabelId label = 0; label < labels_.size(); ++label) {
-    if (plt_.tree().leaf_of(label) == kNone) {
-      throw FormatError("label " + std::to_string(label) + " of the vocabulary has no leaf in the tree");
-    }
+  in.expect_end();
+  for (const OnlinePlt& tree : forest_.trees()) {
+    expect_all_labels(tree.tree(), labels_);
   }
 }
 
@@ -160,15 +160,15 @@ void Model::fit(std::size_t n_values, FeaturesOf features_of, const NamedLabels&
                          ", which the tree lacks: all labels of Y must be leaves of the tree");
     }
     const Features features = features_of(i);
-    const RowView row = row_builder.build(features.ids, features.values, plt_.params());
+    const RowView row = row_builder.build(features.ids, features.values, forest_.params());
     examples.push_back({row, keep_distinct(labels, label_sets), weight_of(weights, i)});
   }
-  plt_ = train_batch(params, plt_.tree(), examples, threads, poll);
+  forest_ = Forest(train_batch(params, forest_.first().tree(), examples, threads, poll));
 }
 
 void Model::learn_many(const NamedRows& x, const NamedLabels& y, std::span<const Real> weights, std::size_t threads) {
   const auto lock = turn<WriterLock>();
-  plt_.expect_unfrozen();
+  forest_.expect_unfrozen();
   std::vector<FeatureId> ids;
   const auto features_of = [&](std::size_t i) {
     features_.add_row(x.names, x.bounds.begin(i), x.bounds.end(i), ids);
@@ -179,7 +179,7 @@ void Model::learn_many(const NamedRows& x, const NamedLabels& y, std::span<const
 
 void Model::learn_texts(Texts texts, const NamedLabels& y, std::span<const Real> weights, std::size_t threads) {
   const auto lock = turn<WriterLock>();
-  plt_.expect_unfrozen();
+  forest_.expect_unfrozen();
   broken_ = true;  // until it has gone well
   TextRow row;
   TextRows rows;
@@ -199,8 +199,8 @@ void Model::learn(std::size_t n_values, FeaturesOf features_of, const NamedLabel
   SpanPool<LabelId> label_sets;
   ExampleQueue examples(n_rows, [&](std::size_t i) {
     const Features features = features_of(i);
-    const RowView row = row_builder_.build(features.ids, features.values, plt_.params());
-    if (grows(plt_.params().policy)) {
+    const RowView row = row_builder_.build(features.ids, features.values, forest_.params());
+    if (grows(forest_.params().policy)) {
       labels_.add_row(y.names, y.bounds.begin(i), y.bounds.end(i), labels);
     } else {
       labels_.find_row(y.names, y.bounds.begin(i), y.bounds.end(i), labels);
@@ -208,13 +208,13 @@ void Model::learn(std::size_t n_values, FeaturesOf features_of, const NamedLabel
     }
     return Example{row, keep_distinct(labels, label_sets), weight_of(weights, i)};
   });
-  const auto is_observed = [&, first = plt_.n_examples()](std::size_t i) {
+  const auto is_observed = [&, first = forest_.n_examples()](std::size_t i) {
     return ranker_ && LabelRanker::observes(first + i);
   };
   broken_ = true;  // until it has gone well
   for (std::size_t begin = 0, end = 0; begin < n_rows; begin = end) {
     if (is_observed(begin)) {
-      ranker_->observe(plt_, examples.get(begin));
+      ranker_->observe(forest_, examples.get(begin));
     }
     for (end = begin + 1; end < n_rows && !is_observed(end);) {
       ++end;
@@ -224,7 +224,7 @@ void Model::learn(std::size_t n_values, FeaturesOf features_of, const NamedLabel
   broken_ = false;
 }
 
-/// The label memory learns beside the tree, in a helper if there is one.
+/// The label memory learns beside the trees, in a helper if there is one.
 void Model::learn_segment(ExampleQueue& examples, std::size_t begin, std::size_t end, std::size_t threads) {
   bool memory_has_learnt = !ranker_;
   const auto learn_memory = [&] {
@@ -237,13 +237,13 @@ void Model::learn_segment(ExampleQueue& examples, std::size_t begin, std::size_t
     examples.get_all_ready();
     learn_memory();
   };
-  plt_.learn(end - begin, [&](std::size_t i) { return examples.get(begin + i); }, threads, ahead);
+  forest_.learn(end - begin, [&](std::size_t i) { return examples.get(begin + i); }, threads, ahead);
   learn_memory();
 }
 
 std::size_t Model::memory_bytes() const {
   const auto lock = turn<ReaderLock>();
-  return plt_.memory_bytes() + features_.memory_bytes() + labels_.memory_bytes() +
+  return forest_.memory_bytes() + features_.memory_bytes() + labels_.memory_bytes() +
          (ranker_ ? ranker_->memory().memory_bytes() : 0) + (text_ ? text_->terms().memory_bytes() : 0);
 }
 
@@ -283,13 +283,13 @@ Predictions Model::predict(std::size_t n_rows, FeaturesOf features_of, const Pre
     PredictScratch& scratch = *scratches[worker];
     const Features features = features_of(i, scratch);
     scratch.row_builder.start(features.ids.size(), 1);
-    const RowView row = scratch.row_builder.build(features.ids, features.values, plt_.params());
-    found[i] =
-        ranker_ ? ranker_->rank(plt_, row, params, scratch.ranking) : search(plt_, row, params, scratch.ranking.search);
+    const RowView row = scratch.row_builder.build(features.ids, features.values, forest_.params());
+    found[i] = ranker_ ? ranker_->rank(forest_, row, params, scratch.ranking)
+                       : forest_.search(row, params, scratch.ranking.search);
   });
 
   Predictions result;
-  result.n_examples = plt_.n_examples();
+  result.n_examples = forest_.n_examples();
   result.indptr.push_back(0);
   for (const std::vector<ScoredLabel>& labels : found) {
     for (const ScoredLabel& label : labels) {
@@ -304,13 +304,13 @@ Predictions Model::predict(std::size_t n_rows, FeaturesOf features_of, const Pre
 void Model::save(Writer& out) const {
   const auto lock = turn<ReaderLock>();
   features_.save(out);
-  labels_.save(out);
-  plt_.save(out);
-  if (ranker_) {
-    ranker_->save(out);
-  }
   if (text_) {
     text_->save(out);
+  }
+  labels_.save(out);
+  forest_.save(out);
+  if (ranker_) {
+    ranker_->save(out);
   }
   out.flush();
 }

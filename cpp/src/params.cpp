@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "oplt/params.hpp"
 
+#include <algorithm>
 #include <array>
 #include <sstream>
 #include <string>
@@ -55,6 +56,11 @@ void require(bool holds, std::string_view name, std::string_view rule, T got) {
   }
 }
 
+/// Whether other widths and seeds make other trees.
+bool varies(Policy policy) {
+  return policy == Policy::kRandom || policy == Policy::kBestGreedy || policy == Policy::kBestGreedyPrinted;
+}
+
 }  // namespace
 
 Policy policy_from_name(std::string_view name) { return value_of(kPolicyNames, "policy", name); }
@@ -76,6 +82,17 @@ TrainParams BatchParams::of_model() const {
           .frozen = true};
 }
 
+// Trees of other widths differ more than those of other values of alpha, and bring more than random ones. One leaf more
+// for each tree makes them differ even where the arity cannot be halved, and from the fourth on.
+TrainParams TrainParams::of_tree(std::uint32_t number) const {
+  const std::uint64_t leaves = std::uint64_t{max_leaves} * (number % 3 == 2 ? 2 : 1) + number;
+  TrainParams params = *this;
+  params.arity = number % 3 == 1 ? std::max(2U, (arity + 1) / 2) : arity;
+  params.max_leaves = static_cast<std::uint32_t>(std::min<std::uint64_t>(leaves, kNone));
+  params.seed += number;
+  return params;
+}
+
 // Comparisons are written so that NaN fails them.
 void TrainParams::validate() const {
   require(alpha >= 0.0 && alpha <= 1.0, "alpha", "between 0 and 1", alpha);
@@ -87,6 +104,10 @@ void TrainParams::validate() const {
           learning_rate);
   require(adagrad_eps > 0 && adagrad_eps <= kLargestRate, "adagrad_eps", "above 0 and at most 1e6", adagrad_eps);
   require(gate >= 0 && gate < 0.5F, "gate", "at least 0 and below 0.5, the first gradient of every classifier", gate);
+  require(trees >= 1, "trees", "at least 1", trees);
+  require(trees == 1 || varies(policy), "trees",
+          "1 unless the policy is 'best-greedy' or 'random': others make the same tree again", trees);
+  require(warm_up == 0 || grows(policy), "warm_up", "0 with policy 'fixed', whose tree stays as it is", warm_up);
 }
 
 void BatchParams::validate() const {

@@ -64,9 +64,12 @@ void expand(const OnlinePlt& model, RowView x, ScoredNode parent, Found& found, 
   const std::vector<NodeId>& children = tree.node(parent.node).children;
   for (std::size_t i = 0; i < children.size(); ++i) {
     const ScoredNode child{children[i], parent.probability * probabilities[i]};
+    if (!found.wants(child.probability)) {  // first: most are not, and to look at the node is a cache miss
+      continue;
+    }
     if (tree.is_leaf(child.node)) {
       found.offer({tree.node(child.node).label, child.probability});
-    } else if (found.wants(child.probability)) {
+    } else {
       visit(child);
     }
   }
@@ -86,6 +89,16 @@ void best_first(const OnlinePlt& model, RowView x, ScoredNode root, Found& found
   }
 }
 
+/// The n most probable, the first first: what they lead to makes most others unwanted.
+void keep_best(std::vector<ScoredNode>& nodes, std::size_t n) {
+  const auto before = [](const ScoredNode& a, const ScoredNode& b) { return more_probable(a, b); };  // to be inlined
+  if (n < nodes.size()) {
+    std::nth_element(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(n), nodes.end(), before);
+    nodes.resize(n);
+  }
+  std::sort(nodes.begin(), nodes.end(), before);
+}
+
 void beam_search(const OnlinePlt& model, RowView x, ScoredNode root, std::size_t beam, Found& found,
                  SearchScratch& scratch) {
   std::vector<ScoredNode>& level = scratch.frontier;
@@ -95,8 +108,7 @@ void beam_search(const OnlinePlt& model, RowView x, ScoredNode root, std::size_t
     for (const ScoredNode node : level) {
       expand(model, x, node, found, scratch.nodes, [&](ScoredNode child) { scratch.next_level.push_back(child); });
     }
-    std::sort(scratch.next_level.begin(), scratch.next_level.end(), more_probable);
-    scratch.next_level.resize(std::min(scratch.next_level.size(), beam));
+    keep_best(scratch.next_level, beam);
     level.swap(scratch.next_level);
   }
 }
@@ -116,6 +128,14 @@ std::vector<ScoredLabel> search(const OnlinePlt& model, RowView x, const Predict
     } else {
       best_first(model, x, root, found, scratch);
     }
+  }
+  return std::move(found).sorted();
+}
+
+std::vector<ScoredLabel> best_of(std::span<const ScoredLabel> labels, const PredictParams& params) {
+  Found found(params);
+  for (const ScoredLabel& label : labels) {
+    found.offer(label);
   }
   return std::move(found).sorted();
 }

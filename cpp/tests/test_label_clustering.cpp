@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "check.hpp"
+#include "helpers.hpp"
 #include "oplt/label_clustering.hpp"
 #include "oplt/label_tree.hpp"
 #include "oplt/random.hpp"
+#include "oplt/row_builder.hpp"
+#include "oplt/span_pool.hpp"
 
 using namespace oplt;
 
@@ -33,9 +36,12 @@ struct Examples {
     y_bounds.push_back(static_cast<std::int64_t>(labels.size()));
   }
 
+  std::size_t size() const { return x_bounds.size() - 1; }
+  NamedRows x() const { return {{x_bounds}, {.names = {}, .numbers = features}, values}; }
+  NamedLabels y() const { return {{y_bounds}, {.names = {}, .numbers = labels}}; }
+
   NamedTree clustered(BalancedShape shape, std::uint64_t seed = 1, std::size_t threads = 1) const {
-    return cluster_labels({{x_bounds}, {.names = {}, .numbers = features}, values},
-                          {{y_bounds}, {.names = {}, .numbers = labels}}, shape, seed, threads);
+    return cluster_labels(x(), y(), shape, seed, threads);
   }
 };
 
@@ -157,6 +163,32 @@ TEST("every machine makes the same trees") {
   CHECK_EQ(digest(shuffled_tree(300, {3, 6}, 1)), 11909725295331847828U);
 }
 
+TEST("examples by id make the same tree as examples by name") {
+  Examples examples = topics(10, 300, 2);
+  for (std::size_t i = 0; i < examples.values.size(); ++i) {
+    examples.values[i] = static_cast<Real>(i % 7 + 1) / 3;
+  }
+  TrainParams params = test::make_params(Policy::kBestGreedy, 3, 6);
+  for (const bool normalize : {true, false}) {
+    params.normalize = normalize;
+    Vocabulary features;
+    Vocabulary labels;
+    RowBuilder builder;
+    builder.start(examples.values.size(), examples.size());
+    SpanPool<LabelId> label_sets;
+    std::vector<std::uint32_t> ids;
+    std::vector<Example> by_id;
+    for (std::size_t i = 0; i < examples.size(); ++i) {
+      features.add_row(examples.x().names, examples.x().bounds.begin(i), examples.x().bounds.end(i), ids);
+      const RowView row = builder.build(ids, examples.x().bounds.row(examples.x().values, i), params);
+      labels.add_row(examples.y().names, examples.y().bounds.begin(i), examples.y().bounds.end(i), ids);
+      by_id.push_back({row, keep_distinct(ids, label_sets), 2});
+    }
+    const TreeNodes expected = examples.clustered({3, 6}, params.seed).nodes;
+    CHECK(same(cluster_labels(by_id, labels.size(), params, 2), expected));
+  }
+}
+
 TEST("labels that look the same, or like nothing, are divided all the same") {
   Examples alike;
   Examples empty;
@@ -176,9 +208,6 @@ TEST("what the poll throws ends the work") {
       throw std::runtime_error("enough");
     }
   };
-  CHECK_THROWS_WITH(
-      std::runtime_error, "enough",
-      cluster_labels({{examples.x_bounds}, {.names = {}, .numbers = examples.features}, examples.values},
-                     {{examples.y_bounds}, {.names = {}, .numbers = examples.labels}}, {2, 2}, 1, 2, poll));
+  CHECK_THROWS_WITH(std::runtime_error, "enough", cluster_labels(examples.x(), examples.y(), {2, 2}, 1, 2, poll));
   CHECK_EQ(calls, 3);
 }

@@ -24,6 +24,9 @@ struct Naive {
   std::map<LabelId, std::uint32_t> counts;
   std::map<LabelId, double> norms;  // since the label changed, or everything was renewed
   std::map<FeatureId, double> weights;
+  std::map<FeatureId, double> totals;
+  std::map<LabelId, std::uint64_t> last;
+  std::uint64_t n_learnt = 0;
   std::size_t n_renewed = 0;
 
   void renew_norm(LabelId label) {
@@ -53,9 +56,12 @@ struct Naive {
   }
 
   void learn(const test::StreamExample& example) {
+    ++n_learnt;
     for (const LabelId label : example.labels) {
       ++counts[label];
+      last[label] = n_learnt;
       for (std::size_t i = 0; i + 1 < example.features.size(); ++i) {  // the last one is the bias
+        totals[example.features[i]] += std::abs(static_cast<double>(example.weight) * example.values[i]);
         sums[label][example.features[i]] += static_cast<double>(example.weight) * example.values[i];
         if (weights[example.features[i]] == 0) {
           renew_weight(example.features[i]);
@@ -84,6 +90,8 @@ struct Naive {
     double product = 0;
     double covered = 0;
     double squares = 0;
+    double mean_share = 0;
+    double largest_share = 0;
     for (std::size_t i = 0; i + 1 < example.features.size(); ++i) {
       const FeatureId feature = example.features[i];
       const double weighted = example.values[i] * weights[feature];
@@ -91,12 +99,16 @@ struct Naive {
       if (sums[label].count(feature) > 0) {
         product += weighted * weights[feature] * sums[label][feature];
         covered += weighted * weighted;
+        const double share = totals[feature] > 0 ? std::abs(sums[label][feature]) / totals[feature] : 0;
+        mean_share += std::abs(weighted) * share;
+        largest_share = std::max(largest_share, share);
       }
     }
     if (squares == 0 || norms[label] == 0) {
-      return {0, 0};
+      return {0, 0, 0, 0};
     }
-    return {static_cast<Real>(product / std::sqrt(squares) / norms[label]), static_cast<Real>(covered / squares)};
+    return {static_cast<Real>(product / std::sqrt(squares) / norms[label]), static_cast<Real>(covered / squares),
+            static_cast<Real>(mean_share / std::sqrt(squares)), static_cast<Real>(largest_share)};
   }
 };
 
@@ -126,7 +138,10 @@ TEST("similarities are those of the definition") {
         const Similarity expected = naive.similarity(label, stream[i]);
         CHECK(near(got.cosine, expected.cosine));
         CHECK(near(got.coverage, expected.coverage));
+        CHECK(near(got.mean_share, expected.mean_share));
+        CHECK(near(got.largest_share, expected.largest_share));
         CHECK_EQ(memory.count(label), count);
+        CHECK_EQ(memory.n_since(label), naive.n_learnt - naive.last[label]);
         ++n_compared;
       }
     }
@@ -154,6 +169,7 @@ TEST("the nearest labels of a row are found through its features") {
   CHECK(found.empty());
   CHECK_EQ(memory.similarity(7, query).cosine, 0);
   CHECK_EQ(memory.count(5000), 0U);
+  CHECK_EQ(memory.n_since(5000), 200U);
 }
 
 TEST("the heaviest features of a label are kept") {
@@ -205,7 +221,7 @@ TEST("a bounded memory stays within its bound, and goes on alike after it was sa
 TEST("a damaged memory is refused") {
   const LabelMemory memory = taught(test::random_stream(9, 50), 16);
   std::vector<std::byte> saved = test::saved_bytes(memory);
-  saved[sizeof(std::uint64_t)] ^= std::byte{1};  // the number of weights
+  saved[2 * sizeof(std::uint64_t)] ^= std::byte{1};  // the number of weights
   Reader in(saved);
   CHECK_THROWS(FormatError, LabelMemory::load(16, in));
 }

@@ -12,17 +12,17 @@ namespace {
 
 constexpr std::uint32_t kFeaturesKept = 64;
 
-/// Tree and ranker that learn from the same stream, as Model lets them.
+/// A forest of one tree and a ranker that learn from the same stream, as Model lets them.
 struct Both {
-  OnlinePlt tree{test::make_params()};
+  Forest forest{test::make_params()};
   LabelRanker ranker{kFeaturesKept};
 
   void learn(const test::StreamExample& example) {
     const Example next{example.row(), example.labels, example.weight};
-    if (LabelRanker::observes(tree.n_examples())) {
-      ranker.observe(tree, next);
+    if (LabelRanker::observes(forest.n_examples())) {
+      ranker.observe(forest, next);
     }
-    tree.learn(next.x, next.labels, next.weight);
+    forest.learn(1, [&](std::size_t) { return next; }, 1);
     ranker.learn(next);
   }
 
@@ -31,7 +31,7 @@ struct Both {
     params.top_k = k;
     params.threshold = threshold;
     LabelRanker::Scratch scratch;
-    return ranker.rank(tree, example.row(), params, scratch);
+    return ranker.rank(forest, example.row(), params, scratch);
   }
 };
 
@@ -70,7 +70,7 @@ TEST("a label is found again after one example") {
   for (const test::StreamExample& example : sorted_labels(test::random_stream(4, 300))) {
     both.learn(example);
   }
-  const LabelId newest = both.tree.n_labels();
+  const LabelId newest = both.forest.n_labels();
   const test::StreamExample rare{{5000, 5001, kBiasFeature}, {0.8F, 0.6F, 1}, {newest}, 1};
   both.learn(rare);
   CHECK_EQ(both.rank(rare, 1)[0].label, newest);
@@ -100,8 +100,8 @@ TEST("saved and loaded, it goes on alike") {
   CHECK_EQ(test::saved_bytes(loaded), saved);
   for (const test::StreamExample& example : sorted_labels(test::random_stream(7, 60))) {
     const Example next{example.row(), example.labels, example.weight};
-    both.ranker.observe(both.tree, next);
-    loaded.observe(both.tree, next);
+    both.ranker.observe(both.forest, next);
+    loaded.observe(both.forest, next);
   }
   CHECK(test::saved_bytes(both.ranker) != saved);
   CHECK_EQ(test::saved_bytes(loaded), test::saved_bytes(both.ranker));

@@ -215,9 +215,9 @@ TEST("a model from a tree knows its labels by name") {
     model.learn_many(row, label, {}, 1);
   }
   CHECK_EQ(model.predict_many(row, {.top_k = 1}).labels, std::vector<LabelId>{0});
-  model.inspect([&](const OnlinePlt& plt, const Vocabulary& features, const Vocabulary& labels) {
-    CHECK_EQ(plt.n_nodes(), 4U);
-    CHECK_EQ(plt.n_examples(), 20U);
+  model.inspect([&](const Forest& forest, const Vocabulary& features, const Vocabulary& labels) {
+    CHECK_EQ(forest.first().n_nodes(), 4U);
+    CHECK_EQ(forest.n_examples(), 20U);
     CHECK_EQ(features.size(), 1U);
     for (LabelId id = 0; id < 3; ++id) {
       CHECK(labels.name(id) == names[id]);
@@ -244,7 +244,7 @@ TEST("a fixed tree ignores labels that it lacks, and forgets their names") {
   teach(expected, std::span(known).subspan(1, 1));
   teach(expected, {});
   CHECK(saved_bytes(model) == saved_bytes(expected));
-  CHECK_EQ(model.inspect([](const OnlinePlt&, auto&, const Vocabulary& labels) { return labels.size(); }), 3U);
+  CHECK_EQ(model.inspect([](const Forest&, auto&, const Vocabulary& labels) { return labels.size(); }), 3U);
   CHECK(saved_bytes(Model(make_params(Policy::kFixed), saved_bytes(model))) == saved_bytes(model));
 }
 
@@ -333,7 +333,7 @@ TEST("labels of the tree and of the vocabulary must be the same") {
   const OnlinePlt right(params, LabelTree(parents, matching));
   const OnlinePlt wrong(params, LabelTree(parents, with_a_gap));
   const Model loaded(params, forged({}, two_names, right));
-  CHECK_EQ(loaded.inspect([](const OnlinePlt& plt, auto&, auto&) { return plt.n_labels(); }), 2U);
+  CHECK_EQ(loaded.inspect([](const Forest& forest, auto&, auto&) { return forest.n_labels(); }), 2U);
   CHECK_THROWS_WITH(FormatError, "2 labels, the vocabulary 0", Model(params, forged({}, {}, right)));
   CHECK_THROWS(FormatError, Model(params, forged({}, two_names, wrong)));  // label 2 has no name
 }

@@ -13,6 +13,7 @@ namespace {
 
 using Model = OnlineLogistic<3>;
 
+constexpr double kKeep = 0.999;
 constexpr Model::Features kTrue = {-1, 3, -2};
 
 double unit(Random& random) { return (static_cast<double>(random.below(20'001)) - 10'000) / 10'000; }
@@ -42,7 +43,7 @@ void teach(Model& model, Random& random, std::size_t n_steps) {
 
 TEST("the weights behind a stream are found, although its features are alike") {
   Random random(1);
-  Model model({0, 0, 0});
+  Model model({0, 0, 0}, kKeep);
   teach(model, random, 3000);
   for (std::size_t i = 0; i < kTrue.size(); ++i) {
     CHECK(std::abs(model.weights()[i] - kTrue[i]) < 0.35);
@@ -51,7 +52,7 @@ TEST("the weights behind a stream are found, although its features are alike") {
 
 TEST("what was believed first and is wrong is given up") {
   Random random(2);
-  Model model({2, -2, 2});
+  Model model({2, -2, 2}, kKeep);
   teach(model, random, 3000);
   for (std::size_t i = 0; i < kTrue.size(); ++i) {
     CHECK(std::abs(model.weights()[i] - kTrue[i]) < 0.35);
@@ -59,14 +60,14 @@ TEST("what was believed first and is wrong is given up") {
 }
 
 TEST("nothing observed, nothing changed; saved and loaded, it goes on alike") {
-  Model model({1, 2, 3});
+  Model model({1, 2, 3}, kKeep);
   model.step();
   CHECK_EQ(model.weights(), (Model::Features{1, 2, 3}));
   Random random(3);
   teach(model, random, 50);
   const std::vector<std::byte> saved = test::saved_bytes(model);
   Reader in(saved);
-  Model loaded = Model::load(in);
+  Model loaded = Model::load(in, kKeep);
   Random again = random;
   teach(model, random, 50);
   teach(loaded, again, 50);

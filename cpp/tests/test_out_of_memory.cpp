@@ -8,6 +8,7 @@
 
 #include "check.hpp"
 #include "helpers.hpp"
+#include "labelled_texts.hpp"
 #include "oplt/error.hpp"
 #include "oplt/model.hpp"
 
@@ -58,6 +59,21 @@ struct Numbers {
   void teach(Model& model, std::size_t threads) const {
     model.learn_many(rows(), {{y_indptr}, {{}, labels}}, {}, threads);
   }
+
+  Predictions ask(const Model& model) const { return model.predict_many(rows(), PredictParams{.top_k = 3}); }
+
+  static Model make_model(const TrainParams& params) { return Model(params); }
+};
+
+/// A stream of texts.
+struct TextStream {
+  test::LabelledTexts examples;
+
+  void teach(Model& model, std::size_t threads) const { examples.teach(model, 0, examples.texts.size(), threads); }
+
+  Predictions ask(const Model& model) const { return model.predict_texts(examples.views, PredictParams{.top_k = 3}); }
+
+  static Model make_model(const TrainParams& params) { return Model(params, TextFeatures(test::crowded_text())); }
 };
 
 bool is_broken(const Model& model) {
@@ -70,9 +86,10 @@ bool is_broken(const Model& model) {
 }
 
 /// Lets the n-th allocation of learning fail; false if there were not so many.
-bool fails_well(const Numbers& stream, std::size_t threads, long n, const TrainParams& params) {
-  Model model(params);
-  Model expected(params);
+template <class Stream>
+bool fails_well(const Stream& stream, std::size_t threads, long n, const TrainParams& params) {
+  Model model = Stream::make_model(params);
+  Model expected = Stream::make_model(params);
   bool failed = false;
   until_failure = n;
   try {
@@ -85,7 +102,7 @@ bool fails_well(const Numbers& stream, std::size_t threads, long n, const TrainP
   if (is_broken(model)) {
     CHECK(failed);
     CHECK_THROWS(BrokenModel, stream.teach(model, threads));
-    CHECK_THROWS(BrokenModel, model.predict_many(stream.rows(), PredictParams{.top_k = 3}));
+    CHECK_THROWS(BrokenModel, stream.ask(model));
     CHECK_THROWS(BrokenModel, test::saved_bytes(model));
     return reached;
   }
@@ -96,44 +113,71 @@ bool fails_well(const Numbers& stream, std::size_t threads, long n, const TrainP
   return reached;
 }
 
-}  // namespace
-
-TEST("after an allocation has failed, a model is as it was, or complete, or refuses to be used") {
-  const Numbers stream(80);
-  TrainParams with_memory = test::make_params();
-  with_memory.label_memory = 8;
-  for (const TrainParams& params : {test::make_params(), with_memory}) {
-    for (const std::size_t threads : {1U, 3U}) {
-      long n = 0;
-      while (fails_well(stream, threads, n, params)) {
-        n += 1 + n / 20;
-      }
-      CHECK(n > 100);
+/// Lets each allocation of learning fail in its turn, at first; later on, some.
+template <class Stream>
+void check_learning(const Stream& stream, const TrainParams& params) {
+  for (const std::size_t threads : {1U, 3U}) {
+    long n = 0;
+    while (fails_well(stream, threads, n, params)) {
+      n += 1 + n / 20;
     }
+    CHECK(n > 100);
   }
 }
 
-TEST("a prediction that has failed leaves no trace in later ones") {
-  const Numbers stream(80);
-  TrainParams params = test::make_params();
-  params.label_memory = 8;
-  Model model(params);
+template <class Stream>
+void check_prediction(const Stream& stream, const TrainParams& params) {
+  Model model = Stream::make_model(params);
   stream.teach(model, 1);
-  const PredictParams asked{.top_k = 3};
-  const Predictions expected = model.predict_many(stream.rows(), asked);
+  const Predictions expected = stream.ask(model);
   long n = 0;
   for (bool failed = true; failed; n += 1 + n / 20) {
     failed = false;
     until_failure = n;
     try {
-      model.predict_many(stream.rows(), asked);
+      stream.ask(model);
     } catch (const std::bad_alloc&) {
       failed = true;
     }
     until_failure = -1;
-    const Predictions again = model.predict_many(stream.rows(), asked);
+    const Predictions again = stream.ask(model);
     CHECK(again.labels == expected.labels);
     CHECK(again.probabilities == expected.probabilities);
   }
   CHECK(n > 50);
+}
+
+TrainParams with_memory() {
+  TrainParams params = test::make_params();
+  params.label_memory = 8;
+  return params;
+}
+
+TrainParams with_all() {
+  TrainParams params = with_memory();
+  params.trees = 2;
+  params.warm_up = 30;
+  params.replay = 1;
+  return params;
+}
+
+}  // namespace
+
+TEST("after an allocation has failed, a model is as it was, or complete, or refuses to be used") {
+  for (const TrainParams& params : {test::make_params(), with_memory(), with_all()}) {
+    check_learning(Numbers(80), params);
+  }
+}
+
+TEST("the same for a model of texts") {
+  for (const TrainParams& params : {test::make_params(), with_all()}) {
+    check_learning(TextStream{test::LabelledTexts(80)}, params);
+  }
+}
+
+TEST("a prediction that has failed leaves no trace in later ones") {
+  TrainParams params = with_memory();
+  params.trees = 2;
+  check_prediction(Numbers(80), params);
+  check_prediction(TextStream{test::LabelledTexts(80)}, params);
 }

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "check.hpp"
 #include "helpers.hpp"
@@ -66,6 +68,35 @@ TEST("a training setting out of range is named with what was got") {
   CHECK_THROWS_WITH(InvalidParameter, "adagrad_eps", with(&TrainParams::adagrad_eps, NAN).validate());
   CHECK_THROWS_WITH(InvalidParameter, "gate", with(&TrainParams::gate, 0.5).validate());
   CHECK_THROWS_WITH(InvalidParameter, "gate", with(&TrainParams::gate, -0.1).validate());
+}
+
+TEST("what goes beyond the paper is refused where it would do nothing") {
+  CHECK_THROWS_WITH(InvalidParameter, "trees must be at least 1, got 0", with(&TrainParams::trees, 0).validate());
+  for (const Policy policy : {Policy::kComplete, Policy::kCpet, Policy::kFlat, Policy::kFixed}) {
+    TrainParams params = make_params(policy);
+    params.validate();
+    params.trees = 2;
+    CHECK_THROWS_WITH(InvalidParameter, "others make the same tree again, got 2", params.validate());
+  }
+  TrainParams fixed = make_params(Policy::kFixed);
+  fixed.replay = 1;
+  fixed.validate();
+  fixed.warm_up = 5;
+  CHECK_THROWS_WITH(InvalidParameter, "warm_up must be 0 with policy 'fixed'", fixed.validate());
+}
+
+TEST("the trees of a forest have settings of their own, all of them valid and different") {
+  for (const std::uint32_t arity : {2U, 3U, 4U}) {
+    const TrainParams params = make_params(Policy::kBestGreedy, arity, 4);
+    std::set<std::pair<std::uint32_t, std::uint32_t>> widths;
+    for (std::uint32_t number = 0; number < 6; ++number) {
+      const TrainParams own = params.of_tree(number);
+      own.validate();
+      CHECK_EQ(own.seed, params.seed + number);
+      CHECK(widths.emplace(own.arity, own.max_leaves).second);
+    }
+    CHECK(widths.contains({arity, 4}));
+  }
 }
 
 TEST("prediction settings out of range are refused") {

@@ -1,29 +1,27 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "check.hpp"
 #include "helpers.hpp"
+#include "labelled_texts.hpp"
+#include "oplt/error.hpp"
 #include "oplt/model.hpp"
 #include "oplt/text_features.hpp"
 
 using namespace oplt;
+using oplt::test::crowded_text;
+using oplt::test::kPlainText;
+using oplt::test::LabelledTexts;
 using oplt::test::make_params;
 using oplt::test::saved_bytes;
 
 namespace {
-
-constexpr TextParams kPlain{.min_words = 1,
-                            .max_words = 1,
-                            .min_chars = 0,
-                            .max_chars = 0,
-                            .idf = false,
-                            .sublinear = false,
-                            .hash_bits = 0,
-                            .max_features = 0};
 
 std::map<std::string, Real> named(const TextFeatures& features, const TextRow& row) {
   std::map<std::string, Real> result;
@@ -40,43 +38,24 @@ std::map<std::string, Real> learnt(const TextParams& params, std::string_view te
   return named(features, row);
 }
 
-/// A text of some words; later ones have words of their own.
-std::string random_text(Random& random, std::uint32_t i) {
-  std::string text;
-  for (std::uint32_t n = random.below(8); n > 0; --n) {
-    text += "Word" + std::to_string(random.below(20 + i)) + ' ';
-  }
-  return text;
+TrainParams with_replay() {
+  TrainParams params = make_params();
+  params.replay = 1;
+  return params;
 }
 
-/// Texts, and labels that have something to do with them.
-struct LabelledTexts {
-  std::vector<std::string> texts;
-  std::vector<std::string_view> views;
-  std::vector<std::int32_t> labels;
-  std::vector<std::int64_t> indptr{0};
-
-  explicit LabelledTexts(std::size_t n) {
-    Random random(2);
-    for (std::uint32_t i = 0; i < n; ++i) {
-      texts.push_back(random_text(random, i));
-      labels.push_back(static_cast<std::int32_t>(texts.back().size() % 7 + i / 10));
-      indptr.push_back(static_cast<std::int64_t>(labels.size()));
-    }
-    views.assign(texts.begin(), texts.end());
-  }
-
-  void teach(Model& model, std::size_t begin, std::size_t end, std::size_t threads) const {
-    const NamedLabels y{{std::span(indptr).subspan(begin, end - begin + 1)},
-                        {.names = {}, .numbers = std::span(labels).subspan(begin)}};
-    model.learn_texts(std::span(views).subspan(begin, end - begin), y, {}, threads);
-  }
-};
+TrainParams with_all_switches() {
+  TrainParams params = with_replay();
+  params.label_memory = 8;
+  params.trees = 2;
+  params.warm_up = 70;
+  return params;
+}
 
 }  // namespace
 
 TEST("terms are sequences of words") {
-  TextParams params = kPlain;
+  TextParams params = kPlainText;
   params.max_words = 3;
   CHECK_EQ(learnt(params, "B a b A"),
            (std::map<std::string, Real>{{"a", 2}, {"b", 2}, {"b a", 2}, {"a b", 1}, {"b a b", 1}, {"a b a", 1}}));
@@ -86,7 +65,7 @@ TEST("terms are sequences of words") {
 }
 
 TEST("terms are characters of words and the spaces around them") {
-  TextParams params = kPlain;
+  TextParams params = kPlainText;
   params.min_words = params.max_words = 0;
   params.min_chars = 2;
   params.max_chars = 3;
@@ -106,7 +85,7 @@ TEST("terms are characters of words and the spaces around them") {
 }
 
 TEST("values are tf and idf at the time") {
-  TextParams params = kPlain;
+  TextParams params = kPlainText;
   params.idf = params.sublinear = true;
   TextFeatures features(params);
   TextRow row;
@@ -123,7 +102,7 @@ TEST("values are tf and idf at the time") {
 }
 
 TEST("logarithms of large counts are as good as those of small ones") {
-  TextParams params = kPlain;
+  TextParams params = kPlainText;
   params.idf = true;
   TextFeatures features(params);
   TextRow row;
@@ -137,8 +116,8 @@ TEST("logarithms of large counts are as good as those of small ones") {
 }
 
 TEST("the order of the words does not matter for their ids") {
-  TextFeatures one(kPlain);
-  TextFeatures other(kPlain);
+  TextFeatures one(kPlainText);
+  TextFeatures other(kPlainText);
   TextRow row;
   one.learn("c a b a", row);
   other.learn("a a b c", row);
@@ -146,7 +125,7 @@ TEST("the order of the words does not matter for their ids") {
 }
 
 TEST("rows of many texts are sorted and of norm 1") {
-  TextFeatures features(kPlain);
+  TextFeatures features(kPlainText);
   const std::vector<std::string_view> texts{"b a a", "", "c a"};
   const TextMatrix learnt = features.learn_many(texts);
   CHECK_EQ(learnt.indptr, (std::vector<std::int64_t>{0, 2, 2, 4}));
@@ -161,7 +140,7 @@ TEST("rows of many texts are sorted and of norm 1") {
 
 TEST("settings that do not go together are refused") {
   const auto changed = [](std::uint32_t TextParams::* setting, std::uint32_t value) {
-    TextParams params = kPlain;
+    TextParams params = kPlainText;
     params.*setting = value;
     return params;
   };
@@ -169,30 +148,108 @@ TEST("settings that do not go together are refused") {
   CHECK_THROWS_WITH(InvalidParameter, "ngrams", changed(&TextParams::min_words, 0).validate());
   CHECK_THROWS_WITH(InvalidParameter, "chars", changed(&TextParams::min_chars, 2).validate());
   CHECK_THROWS_WITH(InvalidParameter, "hash_bits", changed(&TextParams::hash_bits, 32).validate());
-  TextParams none = kPlain;
+  TextParams none = kPlainText;
   none.min_words = none.max_words = 0;
   CHECK_THROWS_WITH(InvalidParameter, "without both", none.validate());
 }
 
 TEST("a model of texts is the same one by one, in batches, on threads and after loading") {
   const LabelledTexts stream(120);
-  TextParams text = kPlain;
-  text.idf = true;
-  text.max_features = 25;
-  const TrainParams params = make_params();
-  Model expected(params, TextFeatures(text));
-  for (std::size_t i = 0; i < 120; ++i) {
-    stream.teach(expected, i, i + 1, 1);
+  const TextParams text = crowded_text();
+  for (const TrainParams& params : {make_params(), with_all_switches()}) {
+    Model expected(params, TextFeatures(text));
+    for (std::size_t i = 0; i < 120; ++i) {
+      stream.teach(expected, i, i + 1, 1);
+    }
+    for (const std::size_t threads : {1U, 3U}) {
+      Model model(params, TextFeatures(text));
+      stream.teach(model, 0, 50, threads);
+      Model loaded(params, saved_bytes(model), text);
+      stream.teach(loaded, 50, 120, threads);
+      CHECK(saved_bytes(loaded) == saved_bytes(expected));
+      const Predictions answers = loaded.predict_texts(stream.views, {.top_k = 3, .threads = threads});
+      CHECK_EQ(answers.probabilities, expected.predict_texts(stream.views, {.top_k = 3}).probabilities);
+    }
+    CHECK_EQ(expected.n_features(), 25U);
+    CHECK(expected.memory_bytes() > expected.text_features()->terms().memory_bytes());
   }
-  for (const std::size_t threads : {1U, 3U}) {
-    Model model(params, TextFeatures(text));
-    stream.teach(model, 0, 50, threads);
-    Model loaded(params, saved_bytes(model), text);
-    stream.teach(loaded, 50, 120, threads);
-    CHECK(saved_bytes(loaded) == saved_bytes(expected));
-    const Predictions answers = loaded.predict_texts(stream.views, {.top_k = 3, .threads = threads});
-    CHECK_EQ(answers.probabilities, expected.predict_texts(stream.views, {.top_k = 3}).probabilities);
+}
+
+TEST("texts are kept for later as the rows that they were when they were learnt") {
+  const LabelledTexts stream(60);
+  TrainParams params = make_params();
+  params.warm_up = 60;
+  params.replay = 1;
+  Model model(params, TextFeatures(crowded_text()));
+  Forest expected(params);
+  TextFeatures features(crowded_text());
+  RowBuilder row_builder;
+  std::vector<LabelId> ids(100, kNone);  // by name, in order of arrival
+  LabelId n_ids = 0;
+  TextRow text;
+  for (std::size_t i = 0; i < 60; ++i) {
+    stream.teach(model, i, i + 1, 1);
+    features.learn(stream.views[i], text);
+    row_builder.start(text.ids.size(), 1);
+    const RowView row = row_builder.build(text.ids, text.values, params);
+    LabelId& id = ids[static_cast<std::size_t>(stream.labels[i])];
+    id = id == kNone ? n_ids++ : id;
+    expected.learn(1, [&](std::size_t) { return Example{row, {&id, 1}, 1}; }, 1);
   }
-  CHECK_EQ(expected.n_features(), 25U);
-  CHECK(expected.memory_bytes() > expected.text_features()->terms().memory_bytes());
+  model.inspect([&](const Forest& forest, const auto&...) { CHECK(saved_bytes(forest) == saved_bytes(expected)); });
+}
+
+TEST("a text that is kept for later and has features that the text features lack is refused") {
+  const LabelledTexts stream(40);
+  for (const TrainParams& params : {with_all_switches(), with_replay()}) {
+    Model model(params, TextFeatures(kPlainText));
+    stream.teach(model, 0, 40, 1);
+    const std::vector<std::byte> saved = saved_bytes(model);
+    const auto with_text = [&](const TextFeatures& text) {
+      const std::size_t begin = saved_bytes(Vocabulary()).size();
+      const std::size_t end = begin + saved_bytes(*model.text_features()).size();
+      std::vector<std::byte> bytes(saved.begin(), saved.begin() + static_cast<std::ptrdiff_t>(begin));
+      const std::vector<std::byte> other = saved_bytes(text);
+      bytes.insert(bytes.end(), other.begin(), other.end());
+      bytes.insert(bytes.end(), saved.begin() + static_cast<std::ptrdiff_t>(end), saved.end());
+      return bytes;
+    };
+    CHECK(with_text(*model.text_features()) == saved);
+    CHECK(saved_bytes(Model(params, saved, kPlainText)) == saved);
+    CHECK_THROWS_WITH(FormatError, "kept", Model(params, with_text(TextFeatures(kPlainText)), kPlainText));
+  }
+}
+
+TEST("readers beside a writer of texts get the answers of the model after some whole number of texts") {
+  const LabelledTexts stream(100);
+  const PredictParams asked{.top_k = 3, .threads = 2};
+  const Texts questions = std::span(stream.views).first(20);
+  Model alone(with_all_switches(), TextFeatures(crowded_text()));
+  std::vector<std::vector<Real>> expected;  // by the number of texts learnt
+  for (std::size_t i = 0; i <= 100; i += 5) {
+    expected.push_back(alone.predict_texts(questions, asked).probabilities);
+    if (i < 100) {
+      stream.teach(alone, i, i + 5, 1);
+    }
+  }
+  Model shared(with_all_switches(), TextFeatures(crowded_text()));
+  std::vector<std::thread> readers;
+  std::atomic<int> n_wrong = 0;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      for (std::uint64_t seen = 0; seen < 100;) {
+        const Predictions answers = shared.predict_texts(questions, asked);
+        seen = answers.n_examples;
+        n_wrong += answers.probabilities == expected.at(seen / 5) ? 0 : 1;
+      }
+    });
+  }
+  for (std::size_t i = 0; i < 100; i += 5) {
+    stream.teach(shared, i, i + 5, 3);
+  }
+  for (std::thread& reader : readers) {
+    reader.join();
+  }
+  CHECK_EQ(n_wrong.load(), 0);
+  CHECK(saved_bytes(shared) == saved_bytes(alone));
 }

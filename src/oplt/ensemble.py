@@ -37,6 +37,9 @@ class Ensemble:
     mean over the models, where a model that does not name it counts as 0. So a label that not all models name may get
     less than its true mean, never more; `predict_many` says by how much.
 
+    For several trees that learn from the same stream, ``OnlinePLT(trees=3)`` is simpler: one model, which shares names,
+    rows and a label memory. An ensemble is for models that differ in other ways, or were trained apart.
+
     Parameters
     ----------
     models

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from oplt import _core, trees
 from oplt._typing import FloatArray, LabelRows, Labels, Row, Rows
 from oplt.errors import InvalidInputError
-from oplt.params import BatchSettings, Settings, check_setting_names
+from oplt.params import BEYOND_THE_PAPER, BatchSettings, Settings, check_setting_names
 from oplt.predictor import Predictor
 from oplt.text import TextFeatures, as_text_features, core_of, settings_of
 from oplt.tree import LabelTree
@@ -62,9 +62,24 @@ class OnlinePLT(Predictor):
         Of the random policy.
     label_memory
         Remember what the examples of each label look like on the whole, by up to so many features a label, and rank
-        by tree and memory together: how far each can be trusted is learnt from the stream. Much better for labels that
-        are still rare, and better for most others, at about twice the time. Then an answer holds no more than the best
-        candidates of both. 0: rank by the tree alone, exactly; 512 is a good size.
+        the best candidates of tree and memory together: how far each can be trusted is learnt from the stream. Much
+        better for labels that are still rare, and better for most others, at up to twice the time. Probabilities are
+        those that were right so far: on a stream whose labels are all new, all are small. 0: rank by the tree alone,
+        exactly.
+    trees
+        Grow so many trees over the stream, and rank by the mean of their probabilities: trees of different forms err in
+        different places. Time and memory grow with their number. In turn, trees have the `arity` and `max_leaves` that
+        are set, half the arity, and twice the leaves; besides, tree i, from 0, has i leaves more, and `seed` + i. Only
+        for best-greedy and random: other policies make the same tree again.
+    warm_up
+        Keep the first examples, so many of them. When they have been learnt, build the tree that `warm_start` would
+        have built from them, learn them again on it, and forget them: a warm start for those who have no sample ahead.
+        Until then the tree grows by the policy. The example that ends the warm-up takes as long as all of it, and
+        Ctrl-C waits for that. 0: there is none.
+    replay
+        After each new example, learn so many past ones again, drawn from a sample of the stream of at most 65,536: more
+        than one pass over the data, while the stream goes on. Each costs about the time of a new one. The label memory,
+        which would count them twice, does not see them; nor does `n_examples` count them. 0: none.
     features
         ``"text"``: examples are texts, and the model makes features of them. `oplt.text.TextFeatures` has settings for
         it and says how; one that has learnt already is copied as it is. Not given: examples are features.
@@ -110,6 +125,9 @@ class OnlinePLT(Predictor):
         normalize: bool = Settings.normalize,
         seed: int = Settings.seed,
         label_memory: int = Settings.label_memory,
+        trees: int = Settings.trees,
+        warm_up: int = Settings.warm_up,
+        replay: int = Settings.replay,
         features: str | TextFeatures | None = None,
         threads: int = 1,
     ) -> None:
@@ -126,6 +144,9 @@ class OnlinePLT(Predictor):
             normalize=normalize,
             seed=seed,
             label_memory=label_memory,
+            trees=trees,
+            warm_up=warm_up,
+            replay=replay,
             features=settings_of(text),
         )
         super().__init__(settings, _core.Model(settings.to_core(), core_of(text)), threads)
@@ -141,7 +162,7 @@ class OnlinePLT(Predictor):
         """
         check_setting_names("OnlinePLT.paper", changes)
         settings = {"policy": "best-greedy", "alpha": 0.75, "arity": 2, "max_leaves": 100, "gate": 0.0}
-        return cls(**{**settings, "learning_rate": 1.0, "adagrad_eps": 0.01, "label_memory": 0, **changes})
+        return cls(**{**settings, "learning_rate": 1.0, "adagrad_eps": 0.01, **BEYOND_THE_PAPER, **changes})
 
     @classmethod
     def from_tree(cls, tree: LabelTree, **settings: Any) -> OnlinePLT:
@@ -167,7 +188,9 @@ class OnlinePLT(Predictor):
         check_setting_names("OnlinePLT.from_tree", settings)
         threads = settings.pop("threads", 1)
         text = as_text_features(settings.pop("features", None))
-        return cls._on_tree(tree, Settings(**settings, features=settings_of(text)), threads, text)
+        own = Settings(**settings, features=settings_of(text))
+        own.expect_one_tree("OnlinePLT.from_tree")
+        return cls._on_tree(tree, own, threads, text)
 
     @classmethod
     def _on_tree(
@@ -311,6 +334,7 @@ class OnlinePLT(Predictor):
         labels, checked_weights = as_labels(Y, len(rows)), as_weights(weights, len(rows))
         threads = settings.get("threads", 1)
         own = Settings(**{name: value for name, value in settings.items() if name not in ("threads", "features")})
+        own.expect_one_tree("OnlinePLT.warm_start")
         model = cls.from_tree(trees.cluster(_to_cluster(rows, text), labels, own, threads), **settings)
         model._learn(rows, labels, checked_weights)
         return model

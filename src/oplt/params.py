@@ -16,6 +16,7 @@ from oplt import _core
 from oplt.errors import InvalidParameterError
 
 __all__ = [
+    "BEYOND_THE_PAPER",
     "BatchSettings",
     "Settings",
     "TextSettings",
@@ -25,6 +26,12 @@ __all__ = [
     "settings_from",
     "settings_to_save",
 ]
+
+# The switches that go beyond the paper, and what each is when off.
+BEYOND_THE_PAPER: dict[str, int] = {"label_memory": 0, "trees": 1, "warm_up": 0, "replay": 0}
+
+_MOST_TREES = 32
+_MOST_REPLAY = 16
 
 Range = tuple[int, int]
 
@@ -74,7 +81,10 @@ class Settings:
     bias: bool = True
     normalize: bool = True
     seed: int = 0
-    label_memory: int = 0
+    label_memory: int = 512
+    trees: int = 1
+    warm_up: int = 0
+    replay: int = 0
     features: TextSettings | None = None
 
     def __post_init__(self) -> None:
@@ -84,6 +94,21 @@ class Settings:
     def to_core(self) -> _core.TrainParams:
         """Convert for the core, which checks the ranges."""
         return _core.TrainParams(**_without_features(self))
+
+    def expect_one_tree(self, method: str) -> None:
+        """Refuse what makes no sense when the tree is known ahead."""
+        if self.trees > 1:
+            msg = (
+                f"{method} starts from one tree, so trees must be 1, got {self.trees}:"
+                " an oplt.Ensemble averages models that start from different trees"
+            )
+            raise InvalidParameterError(msg)
+        if self.warm_up > 0:
+            msg = (
+                f"{method} starts from a tree, so warm_up must be 0, got {self.warm_up}:"
+                " OnlinePLT(warm_up=...) starts from nothing, and builds its tree from the first examples"
+            )
+            raise InvalidParameterError(msg)
 
 
 @dataclass(frozen=True)
@@ -125,7 +150,7 @@ def check_setting_names(method: str, given: Iterable[str]) -> None:
 
 def settings_from(saved: dict[str, Any]) -> Settings | BatchSettings:
     """Make settings of either kind again of `asdict` of them, which in an older file may lack the newest."""
-    return BatchSettings(**saved) if "loss" in saved else Settings(**{"label_memory": 0, **saved})
+    return BatchSettings(**saved) if "loss" in saved else Settings(**{**BEYOND_THE_PAPER, **saved})
 
 
 def settings_to_save(settings: Settings | BatchSettings) -> dict[str, Any]:
@@ -196,6 +221,18 @@ def _size(name: str, value: Any) -> int:
     return count(name, value, least=0, most=2**20)
 
 
+def _trees(name: str, value: Any) -> int:
+    return count(name, value, most=_MOST_TREES)
+
+
+def _number_of_examples(name: str, value: Any) -> int:
+    return count(name, value, least=0)
+
+
+def _replay(name: str, value: Any) -> int:
+    return count(name, value, least=0, most=_MOST_REPLAY)
+
+
 def _seed(name: str, value: Any) -> int:
     return count(name, value, least=0, most=2**64 - 1)
 
@@ -243,6 +280,9 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "normalize": _flag,
     "seed": _seed,
     "label_memory": _size,
+    "trees": _trees,
+    "warm_up": _number_of_examples,
+    "replay": _replay,
     "loss": _text,
     "cost": _number,
     "tolerance": _number,

@@ -58,7 +58,8 @@ class Predictor:
         threshold
             Only labels that are at least so probable.
         beam
-            Look only into so many nodes of each level: faster for very deep trees, but no longer exact.
+            Look only into so many nodes of each level of the tree. If not given, the tree alone is searched exactly;
+            with a label memory, which ranks candidates, twice as many as `k`, but at least 20.
 
         Returns
         -------
@@ -123,7 +124,7 @@ class Predictor:
 
     @property
     def tree(self) -> LabelTree:
-        """The tree as it is now."""
+        """The tree as it is now; of several, the first."""
         parents, ids = self._core.tree()
         labels: list[Label | None] = [None] * len(ids)
         leaves = np.flatnonzero(ids != _core.NONE)
@@ -160,17 +161,17 @@ class Predictor:
 
     @property
     def n_examples(self) -> int:
-        """Number of examples learnt so far."""
+        """Number of examples learnt so far, without those that were learnt again."""
         return self._core.n_examples
 
     @property
     def depth(self) -> int:
-        """Edges on the longest way from the root of the tree to a leaf."""
+        """Edges on the longest way from the root of the tree to a leaf; of several trees, the longest."""
         return self._core.depth
 
     @property
     def n_cells(self) -> int:
-        """Number of weights that are not 0, or were not always.
+        """Number of weights that are not 0, or were not always, in all trees.
 
         One that was touched takes 8 bytes, and its row some more. Those that a new label's classifier has from the
         start are counted, but kept only once a step changes them.

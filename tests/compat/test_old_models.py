@@ -20,11 +20,14 @@ FOLDER = Path(__file__).parent
 FILES = {*FOLDER.glob("*.oplt")}
 OF_BATCH = {*FOLDER.glob("*-batch-*.oplt")}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "default": {},
-    "paper": {"arity": 2, "max_leaves": 100, "gate": 0.0},
-    "random": {"policy": "random"},
-    "text": {"features": {"ngrams": (1, 2), "chars": (3, 3), "max_features": 60}},
-    "text-hashed": {"features": {"hash_bits": 6}},
+    "default": {"label_memory": 0},  # the default when the file was written
+    "paper": {"arity": 2, "max_leaves": 100, "gate": 0.0, "label_memory": 0},
+    "random": {"policy": "random", "label_memory": 0},
+    # The warm-up ends with the example after the file was written.
+    "forest": {"trees": 2, "warm_up": 61, "replay": 1, "label_memory": 0},
+    "memory": {"label_memory": 512},
+    "text": {"features": {"ngrams": (1, 2), "chars": (3, 3), "max_features": 60}, "warm_up": 61, "replay": 1},
+    "text-hashed": {"features": {"hash_bits": 6}, "label_memory": 0},
 }
 
 

@@ -70,8 +70,8 @@ numbered_streams = streams(SMALL_NUMBERS, COLUMN_LABELS)
 
 
 @st.composite
-def model_settings(draw: st.DrawFn, policy: str | None = None, **fixed: Any) -> Settings:
-    """Draw settings for `OnlinePLT`: `arity` and `max_leaves` small, so that all ways to extend a tree occur."""
+def tree_settings(draw: st.DrawFn, policy: str | None = None, **fixed: Any) -> Settings:
+    """Draw settings of a tree: `arity` and `max_leaves` small, so that all ways to extend it occur."""
     arity = draw(st.sampled_from([2, 2, 3, 5]))
     drawn = {
         "policy": draw(st.sampled_from(POLICIES)) if policy is None else policy,
@@ -85,6 +85,12 @@ def model_settings(draw: st.DrawFn, policy: str | None = None, **fixed: Any) -> 
         "seed": draw(st.integers(0, 2**64 - 1)),
     }
     return {**drawn, **fixed}
+
+
+@st.composite
+def model_settings(draw: st.DrawFn, policy: str | None = None, **fixed: Any) -> Settings:
+    """Draw settings for `OnlinePLT`."""
+    return {**draw(tree_settings(policy, **fixed)), "label_memory": draw(st.sampled_from([0, 3, 512]))}
 
 
 @st.composite
@@ -126,3 +132,8 @@ def learn(model: OnlinePLT, stream: Stream) -> OnlinePLT:
 
 def trained(settings: Settings, stream: Stream, make: Callable[..., OnlinePLT] = OnlinePLT) -> OnlinePLT:
     return learn(make(**settings), stream)
+
+
+def trained_tree(settings: Settings, stream: Stream, make: Callable[..., OnlinePLT] = OnlinePLT) -> OnlinePLT:
+    """Train a model that predicts by its tree alone, exactly."""
+    return trained({**settings, "label_memory": 0}, stream, make)

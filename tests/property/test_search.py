@@ -19,10 +19,10 @@ from tests.property.strategies import (
     Settings,
     Stream,
     long_stream,
-    model_settings,
     rows,
     streams,
-    trained,
+    trained_tree,
+    tree_settings,
 )
 from tests.reference import oplt_reference as reference
 
@@ -55,17 +55,17 @@ def node_probabilities(model: OnlinePLT, settings: Settings, stream: Stream, x: 
 @pytest.mark.parametrize("policy", POLICIES)
 @given(data=st.data())
 def test_probabilities_are_products_along_the_path(policy: str, data: st.DataObject) -> None:
-    settings, stream, x = data.draw(model_settings(policy)), data.draw(streams()), data.draw(rows())
-    model = trained(settings, stream)
+    settings, stream, x = data.draw(tree_settings(policy)), data.draw(streams()), data.draw(rows())
+    model = trained_tree(settings, stream)
     nodes = node_probabilities(model, settings, stream, x)
     expected = {label: p for label, p in zip(model.tree.labels, nodes, strict=True) if label is not None}
     # The core rounds each score and product to float32, here they are doubles; see the tests against the reference.
     assert dict(all_labels(model, x)) == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
 
-@given(model_settings(), streams(), rows())
+@given(tree_settings(), streams(), rows())
 def test_probabilities_never_increase_downwards(settings: Settings, stream: Stream, x: dict[Any, float]) -> None:
-    model = trained(settings, stream)
+    model = trained_tree(settings, stream)
     nodes = node_probabilities(model, settings, stream, x)
     predicted = dict(all_labels(model, x))
     for node, label in enumerate(model.tree.labels):
@@ -79,8 +79,8 @@ def test_probabilities_never_increase_downwards(settings: Settings, stream: Stre
 @pytest.mark.parametrize("policy", POLICIES)
 @given(data=st.data())
 def test_the_best_k_are_the_first_k_of_all(policy: str, data: st.DataObject) -> None:
-    settings, stream, x = data.draw(model_settings(policy)), data.draw(streams()), data.draw(rows())
-    model = trained(settings, stream)
+    settings, stream, x = data.draw(tree_settings(policy)), data.draw(streams()), data.draw(rows())
+    model = trained_tree(settings, stream)
     expected = all_labels(model, x)
     assert len(expected) == model.n_labels
     assert len({label for label, _ in expected}) == model.n_labels
@@ -89,9 +89,9 @@ def test_the_best_k_are_the_first_k_of_all(policy: str, data: st.DataObject) -> 
         assert model.predict_one(x, k=k) == expected[:k]
 
 
-@given(model_settings(), streams(), rows(), st.data())
+@given(tree_settings(), streams(), rows(), st.data())
 def test_threshold(settings: Settings, stream: Stream, x: dict[Any, float], data: st.DataObject) -> None:
-    model = trained(settings, stream)
+    model = trained_tree(settings, stream)
     expected = all_labels(model, x)
     # A probability that occurs is the interesting threshold: labels that just reach it belong to the answer.
     threshold = data.draw(st.sampled_from([0.0, 0.1, 0.5, 1.0, *(p for _, p in expected)]))
@@ -101,19 +101,19 @@ def test_threshold(settings: Settings, stream: Stream, x: dict[Any, float], data
     assert model.predict_one(x, k=k, threshold=threshold) == above[:k]
 
 
-@given(model_settings(), streams(), rows(), st.integers(1, 6))
+@given(tree_settings(), streams(), rows(), st.integers(1, 6))
 def test_a_beam_wide_enough_is_exact(settings: Settings, stream: Stream, x: dict[Any, float], k: int) -> None:
-    model = trained(settings, stream)
+    model = trained_tree(settings, stream)
     width = max(1, model.tree.n_nodes)
     assert model.predict_one(x, k=k, beam=width) == model.predict_one(x, k=k)
     assert model.predict_one(x, threshold=0.1, beam=width) == model.predict_one(x, threshold=0.1)
 
 
-@given(model_settings(), streams(), rows(), st.integers(1, 3))
+@given(tree_settings(), streams(), rows(), st.integers(1, 3))
 def test_a_narrow_beam_finds_true_probabilities(
     settings: Settings, stream: Stream, x: dict[Any, float], beam: int
 ) -> None:
-    model = trained(settings, stream)
+    model = trained_tree(settings, stream)
     exact = all_labels(model, x)
     found = model.predict_one(x, k=4, beam=beam)
     assert set(found) <= set(exact)
@@ -123,7 +123,7 @@ def test_a_narrow_beam_finds_true_probabilities(
 @pytest.mark.parametrize(("policy", "arity", "max_leaves"), SHAPES)
 def test_the_best_k_of_many_labels(policy: str, arity: int, max_leaves: int) -> None:
     stream = long_stream(seed=7)
-    model = trained({"policy": policy, "arity": arity, "max_leaves": max_leaves}, stream)
+    model = trained_tree({"policy": policy, "arity": arity, "max_leaves": max_leaves}, stream)
     for example in stream[::50]:
         expected = all_labels(model, example.x)
         assert len(expected) == model.n_labels
@@ -137,7 +137,7 @@ def test_the_best_k_of_many_labels(policy: str, arity: int, max_leaves: int) -> 
 def test_ties_are_in_order_of_arrival() -> None:
     """A complete tree of 2^n labels has all leaves on one level, and without a known feature all nodes say 1/2."""
     arrived = [f"label {(5 * i) % 16}" for i in range(16)]
-    model = OnlinePLT(policy="complete", arity=2, max_leaves=2, bias=False)
+    model = OnlinePLT(policy="complete", arity=2, max_leaves=2, bias=False, label_memory=0)
     for label in arrived:
         model.learn_one({f"feature of {label}": 1.0}, [label])
     for k in range(1, 17):
@@ -149,13 +149,13 @@ def test_ties_are_in_order_of_arrival() -> None:
 @pytest.mark.parametrize("k", [1, 3, 8])
 def test_ties_in_a_fresh_tree_are_in_order_of_its_leaves(k: int) -> None:
     tree = LabelTree.from_nested([[["h", "b"], ["a", "z"]], [["c", "y"], ["x", "d"]]])
-    predicted = OnlinePLT.from_tree(tree).predict_one({}, k=k)
+    predicted = OnlinePLT.from_tree(tree, label_memory=0).predict_one({}, k=k)
     assert predicted == [(label, 0.5**4) for label in ["h", "b", "a", "z", "c", "y", "x", "d"][:k]]
 
 
 @pytest.mark.parametrize("beam", [None, 3])
 def test_before_the_first_label_nothing_is_predicted(beam: int | None) -> None:
-    model = OnlinePLT()
+    model = OnlinePLT(label_memory=0)
     assert model.predict_one({"a": 1.0}, beam=beam) == []
     model.learn_one({"a": 1.0}, [])
     assert model.predict_one({"a": 1.0}, beam=beam) == []

@@ -18,10 +18,10 @@ from tests.property.strategies import (
     Settings,
     Stream,
     long_stream,
-    model_settings,
     rows,
     streams,
-    trained,
+    trained_tree,
+    tree_settings,
 )
 from tests.reference import oplt_reference as reference
 
@@ -97,26 +97,28 @@ def assert_agrees(core: OnlinePLT, oracle: Oracle, queries: Iterable[Mapping[str
 @pytest.mark.parametrize("policy", POLICIES)
 @given(data=st.data())
 def test_online(policy: str, data: st.DataObject) -> None:
-    settings = data.draw(model_settings(policy))
+    settings = data.draw(tree_settings(policy))
     stream = data.draw(streams())
     oracle = Oracle(settings, stream)
     assume(oracle.is_beyond_rounding)
     queries = [example.x for example in stream[:3]] + [data.draw(rows()), {"never seen": 1.0, "a": 1.0}, {}]
-    assert_agrees(trained(settings, stream), oracle, queries)
+    assert_agrees(trained_tree(settings, stream), oracle, queries)
 
 
 @given(data=st.data())
 def test_on_a_given_tree(data: st.DataObject) -> None:
     """IPLT: the core's on a tree that it is given, the reference's on the same one."""
-    settings = data.draw(model_settings())
+    settings = data.draw(tree_settings())
     stream = data.draw(streams())
     oracle = Oracle(settings, stream)
     assume(oracle.is_beyond_rounding)
-    core = trained(settings, stream, lambda **same: OnlinePLT.from_tree(trained(same, stream).tree, **same))
+    core = trained_tree(settings, stream, lambda **same: OnlinePLT.from_tree(trained_tree(same, stream).tree, **same))
     expected = reference.iplt_train(oracle.model.tree, oracle.settings, oracle.stream)
     assert_same_classifiers(core_classifiers(core), expected)
     if core.n_labels > 0:
-        fixed = trained({**settings, "policy": "fixed"}, stream, lambda **same: OnlinePLT.from_tree(core.tree, **same))
+        fixed = trained_tree(
+            {**settings, "policy": "fixed"}, stream, lambda **same: OnlinePLT.from_tree(core.tree, **same)
+        )
         assert_same_classifiers(core_classifiers(fixed), expected)
 
 
@@ -127,4 +129,4 @@ def test_on_a_long_stream(policy: str, arity: int, max_leaves: int) -> None:
     stream = long_stream(seed=2, n_examples=200, n_labels=100)
     oracle = Oracle(settings, stream)
     assert oracle.is_beyond_rounding
-    assert_agrees(trained(settings, stream), oracle, [example.x for example in stream[::20]])
+    assert_agrees(trained_tree(settings, stream), oracle, [example.x for example in stream[::20]])

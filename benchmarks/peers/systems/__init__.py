@@ -14,9 +14,9 @@ REFERENCE = "nxc-oplt-best-greedy"
 SYSTEMS: dict[str, tuple[str, dict[str, Any]]] = {
     "oplt": ("ours", {"preset": "default"}),
     "oplt-2-threads": ("ours", {"preset": "default", "threads": 2}),
-    "oplt-beam-10": ("ours", {"preset": "default", "beam": 10}),
-    "oplt-memory": ("ours", {"preset": "memory"}),
-    "oplt-memory-2-threads": ("ours", {"preset": "memory", "threads": 2}),
+    "oplt-tree": ("ours", {"preset": "tree"}),
+    "oplt-tree-2-threads": ("ours", {"preset": "tree", "threads": 2}),
+    "oplt-tree-beam-10": ("ours", {"preset": "tree", "beam": 10}),
     "oplt-paper": ("ours", {"preset": "paper"}),
     "oplt-iplt": ("ours", {"preset": "iplt"}),
     "oplt-warm-start": ("ours", {"preset": "warm_start"}),

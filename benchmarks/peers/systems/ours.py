@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""oplt itself: one pass, then the exact top 5, or by beam search."""
+"""oplt itself: one pass, then the top 5."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Ours(Own):
         """Know nothing ahead, with the default settings."""
         return OnlinePLT(threads=self.threads)
 
-    def memory(self) -> OnlinePLT:
-        """Know nothing ahead, with a label memory beside the tree."""
-        return OnlinePLT(label_memory=512, threads=self.threads)
+    def tree(self) -> OnlinePLT:
+        """Know nothing ahead, without a label memory."""
+        return OnlinePLT(label_memory=0, threads=self.threads)
 
     def paper(self) -> OnlinePLT:
         """Know nothing ahead, with the paper's settings."""

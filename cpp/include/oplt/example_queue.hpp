@@ -15,7 +15,8 @@
 
 namespace oplt {
 
-/// Examples that somebody gets ready, in order: a helper ahead of time, or whoever needs one that is not ready yet.
+/// Examples that somebody gets ready, in order: a helper ahead of time, or whoever needs one that is not ready yet. Any
+/// number of threads may ask for them.
 class ExampleQueue {
  public:
   using MakeExample = std::function<Example(std::size_t)>;
@@ -62,7 +63,7 @@ class ExampleQueue {
       n = examples_.size();
     }
     n_ready_.store(n, std::memory_order_release);
-    n_ready_.notify_one();
+    n_ready_.notify_all();
   }
 
   std::vector<Example> examples_;

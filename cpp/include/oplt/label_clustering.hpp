@@ -7,9 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "oplt/named_rows.hpp"
+#include "oplt/online_plt.hpp"
+#include "oplt/params.hpp"
 #include "oplt/types.hpp"
 #include "oplt/vocabulary.hpp"
 
@@ -40,6 +43,11 @@ struct NamedTree {
 /// `poll`, if given, in the calling thread every now and then; what it throws ends the work.
 NamedTree cluster_labels(const NamedRows& x, const NamedLabels& y, BalancedShape shape, std::uint64_t seed,
                          std::size_t threads, const std::function<void()>& poll = {});
+
+/// The same tree over labels 0, 1, …, n_labels - 1 of examples by id, with the shape and the seed of the settings, as
+/// which the rows must have been built.
+TreeNodes cluster_labels(std::span<const Example> examples, std::uint32_t n_labels, const TrainParams& params,
+                         std::size_t threads);
 
 /// A balanced tree over labels 0, 1, …, n_labels - 1 in random order.
 TreeNodes shuffled_tree(std::uint32_t n_labels, BalancedShape shape, std::uint64_t seed);

@@ -16,6 +16,9 @@ namespace oplt {
 struct Similarity {
   Real cosine;    // between the row and the sum of the examples
   Real coverage;  // the share of the row, by squares, that lies in features which the label has had
+  // Of what all labels have had of a feature, by absolute values, the label has had a share:
+  Real mean_share;     // its sum over the features, each times its part of the row
+  Real largest_share;  // of a feature of the row
 };
 
 /// Remembers what the examples of each label look like on the whole: the sum of their rows. A label is found again
@@ -38,9 +41,12 @@ class LabelMemory {
     struct Weight {
       Real product = 0;  // value · weight², to be multiplied with a label's sum
       Real square = 0;   // (value · weight)²
+      Real share = 0;    // 1 / what all labels have had of the feature
+      Real part = 0;     // |value · weight| · share
     };
 
-    std::vector<FeatureId> features_;  // those that some label has, the heaviest first
+    std::vector<FeatureId> features_;  // those that some label has, ascending
+    std::vector<FeatureId> heaviest_;  // of these, the heaviest first
     std::vector<Weight> weights_;      // by feature; all 0 but those of the row
     Real norm_ = 0;
     std::vector<Real> products_;  // by label: what is summed up while looking for the nearest; all 0 at rest
@@ -66,6 +72,9 @@ class LabelMemory {
   /// How many examples of the label have been learnt.
   std::uint32_t count(LabelId label) const { return label < labels_.size() ? labels_[label].count : 0; }
 
+  /// How many examples have been learnt since the last one of the label; all, if there is none.
+  std::uint64_t n_since(LabelId label) const { return n_learnt_ - (label < labels_.size() ? labels_[label].last : 0); }
+
   std::size_t n_cells() const { return n_cells_; }
   std::size_t memory_bytes() const;
 
@@ -88,8 +97,11 @@ class LabelMemory {
     std::vector<Cell> cells;  // ascending features
     Real norm = 0;
     std::uint32_t count = 0;
+    std::uint64_t last = 0;  // which example was the last of the label, from 1
   };
 
+  template <class Visit>
+  void visit_common(const Label& label, const Query& query, Visit visit) const;
   void add(RowView x, LabelId label, Real weight);
   void merge(RowView x, std::span<const Cell> cells, Real weight);
   void drop_lightest();
@@ -103,6 +115,8 @@ class LabelMemory {
   std::vector<Label> labels_;
   std::vector<std::vector<Posting>> postings_;  // by feature
   std::vector<Real> weights_;                   // by feature
+  std::vector<double> totals_;                  // by feature: what all labels have had of it, by absolute values
+  std::uint64_t n_learnt_ = 0;                  // examples
   std::size_t n_known_ = 0;                     // labels with an example
   std::size_t n_renewed_ = 0;                   // labels with an example when everything was last renewed
   std::size_t n_cells_ = 0;

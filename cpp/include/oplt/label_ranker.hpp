@@ -2,26 +2,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "oplt/archive.hpp"
+#include "oplt/candidate_features.hpp"
+#include "oplt/forest.hpp"
 #include "oplt/label_memory.hpp"
 #include "oplt/online_logistic.hpp"
-#include "oplt/online_plt.hpp"
 #include "oplt/search.hpp"
 
 namespace oplt {
-
-/// A label that may be relevant, and what speaks for it.
-struct Candidate {
-  LabelId label;
-  Real probability;  // by the tree; of a label that only the memory found, the least that the tree found
-  Similarity similarity;
-  std::uint32_t count;  // of the label's examples
-};
 
 /// Ranks labels by tree and memory together.
 ///
@@ -30,16 +23,13 @@ struct Candidate {
 /// it finds out by itself how far the tree can be trusted, and the memory, for labels with few and with many examples.
 class LabelRanker {
  public:
-  static constexpr std::size_t kFeatures = 14;
-  using Features = OnlineLogistic<kFeatures>::Features;
-
   /// Working memory of one asking thread.
   struct Scratch {
     SearchScratch search;
     LabelMemory::Query query;
     std::vector<LabelId> nearest;
     std::vector<Candidate> candidates;
-    std::vector<Features> features;
+    std::vector<CandidateFeatures> features;
   };
 
   explicit LabelRanker(std::uint32_t max_features);
@@ -49,14 +39,14 @@ class LabelRanker {
   static bool observes(std::uint64_t number);
 
   /// Learns how to rank from an example that the tree and the memory have not learnt yet.
-  void observe(const OnlinePlt& tree, const Example& example);
+  void observe(const Forest& forest, const Example& example);
 
   /// Learns what the labels of the example look like.
   void learn(const Example& example) { memory_.learn(example.x, example.labels, example.weight); }
 
   /// The labels that `params` asks for, among the candidates; the most probable first, equally probable ones by
   /// ascending label id.
-  std::vector<ScoredLabel> rank(const OnlinePlt& tree, RowView x, const PredictParams& params, Scratch& scratch) const;
+  std::vector<ScoredLabel> rank(const Forest& forest, RowView x, const PredictParams& params, Scratch& scratch) const;
 
   const LabelMemory& memory() const { return memory_; }
 
@@ -64,15 +54,21 @@ class LabelRanker {
   static LabelRanker load(std::uint32_t max_features, Reader& in);
 
  private:
-  static constexpr std::size_t kBuckets = 5;  // of labels with 1, 2, 4, 8, 16 examples or more
+  using RankingModel = OnlineLogistic<std::tuple_size_v<CandidateFeatures>>;
 
-  void find_candidates(const OnlinePlt& tree, RowView x, std::size_t top_k, std::size_t beam, Scratch& scratch) const;
-  double score(const Candidate& candidate, const Features& features) const;
+  struct ScoredCandidate {
+    LabelId label;
+    double score;
+  };
+
+  void find_candidates(const Forest& forest, RowView x, std::size_t top_k, std::size_t beam, Scratch& scratch) const;
+  std::vector<ScoredCandidate> sorted_scores(const Scratch& scratch) const;
 
   LabelMemory memory_;
-  std::array<OnlineLogistic<kFeatures>, kBuckets> models_;
-  OnlineLogistic<2> calibration_;  // of the models' scores, by all observed examples
-  Scratch scratch_;                // of observe()
+  std::vector<RankingModel> models_;  // by how many examples the label has
+  OnlineLogistic<2> calibration_;     // of the models' scores, by all observed examples
+  std::uint64_t n_observed_ = 0;      // examples from which the models have learnt
+  Scratch scratch_;                   // of observe()
 };
 
 }  // namespace oplt

@@ -7,7 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "oplt/interruption.hpp"
 #include "oplt/named_rows.hpp"
+#include "oplt/online_plt.hpp"
 #include "oplt/types.hpp"
 #include "oplt/vocabulary.hpp"
 
@@ -56,6 +58,10 @@ class LabelVectors {
   /// ends the work.
   LabelVectors(const NamedRows& x, const NamedLabels& y, Vocabulary& labels, const std::function<void()>& poll = {});
 
+  /// Examples by id, whose labels are below n_labels and whose rows are as a model of these settings sees them. The
+  /// vectors are the same to the bit as those of the examples by name, if ids are given in order of arrival.
+  LabelVectors(std::span<const Example> examples, std::uint32_t n_labels, const TrainParams& params);
+
   /// The vector of a label. Its features are in no certain order, but in the same one on every machine.
   RowView operator[](LabelId label) const {
     const std::size_t begin = indptr_[label];
@@ -67,9 +73,10 @@ class LabelVectors {
   std::size_t n_features() const { return n_features_; }
 
  private:
+  void add_up(std::span<const Example> examples, std::size_t n_labels, WorkMeter& meter);
   void append(const SparseSum& sum);
 
-  std::size_t n_features_;
+  std::size_t n_features_ = 0;
   std::vector<std::size_t> indptr_{0};
   std::vector<FeatureId> features_;
   std::vector<Real> values_;

@@ -13,9 +13,9 @@
 #include "oplt/archive.hpp"
 #include "oplt/error.hpp"
 #include "oplt/example_queue.hpp"
+#include "oplt/forest.hpp"
 #include "oplt/label_ranker.hpp"
 #include "oplt/named_rows.hpp"
-#include "oplt/online_plt.hpp"
 #include "oplt/params.hpp"
 #include "oplt/row_builder.hpp"
 #include "oplt/scratch_pool.hpp"
@@ -33,7 +33,7 @@ struct Predictions {
   std::uint64_t n_examples = 0;  // how many examples the model had learnt when it answered
 };
 
-/// An OnlinePlt together with the names of its labels and features: what is learnt, asked, saved and shared.
+/// A Forest together with the names of its labels and features: what is learnt, asked, saved and shared.
 ///
 /// If it has text features, its examples are texts: learn_texts(), predict_texts() and fit_texts() take the place of
 /// learn_many(), predict_many() and fit(), which are for models without.
@@ -45,8 +45,8 @@ class Model {
   /// Starts with nothing, which needs a policy that grows.
   explicit Model(const TrainParams& params, std::optional<TextFeatures> text = {});
 
-  /// Starts from a tree. `labels` names the tree's labels 0, 1, 2, … If the policy never grows, there is at least one,
-  /// and labels of examples that the tree lacks are ignored.
+  /// Starts from a tree, the only one. `labels` names the tree's labels 0, 1, 2, … If the policy never grows, there is
+  /// at least one, and labels of examples that the tree lacks are ignored.
   Model(const TrainParams& params, LabelTree tree, const NameList& labels, std::optional<TextFeatures> text = {});
 
   Model(const TrainParams& params, std::span<const std::byte> saved, const std::optional<TextParams>& text = {});
@@ -89,17 +89,19 @@ class Model {
 
   std::uint32_t n_features() const {
     const auto lock = turn<ReaderLock>();
-    return text_ ? text_->terms().size() : features_.size();
+    return count_features();
   }
 
-  /// Calls read(plt, features, labels) while nobody learns.
+  /// Calls read(forest, features, labels) while nobody learns.
   template <class Read>
   auto inspect(Read read) const {
     const auto lock = turn<ReaderLock>();
-    return read(plt_, features_, labels_);
+    return read(forest_, features_, labels_);
   }
 
  private:
+  Model(const TrainParams& params, Forest forest, const NameList& labels, std::optional<TextFeatures> text);
+
   /// Working memory of one predicting thread.
   struct PredictScratch {
     std::vector<FeatureId> ids;
@@ -129,6 +131,8 @@ class Model {
     return lock;
   }
 
+  std::uint32_t count_features() const { return text_ ? text_->terms().size() : features_.size(); }
+
   /// What rows and texts have in common. features_of(i), or features_of(i, scratch), are the features of example i; the
   /// label sets tell how many there are. To be called with the lock, but for predict().
   template <class FeaturesOf>
@@ -148,7 +152,7 @@ class Model {
   Vocabulary features_;               // empty if there are text features
   std::optional<TextFeatures> text_;  // if examples are texts
   Vocabulary labels_;
-  OnlinePlt plt_;
+  Forest forest_;
   std::optional<LabelRanker> ranker_;  // if there is a label memory
   RowBuilder row_builder_;             // of learn_many()
   bool broken_ = false;                // learning has failed half-way

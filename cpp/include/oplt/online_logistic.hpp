@@ -23,7 +23,8 @@ class OnlineLogistic {
  public:
   using Features = std::array<double, N>;
 
-  explicit OnlineLogistic(const Features& start) : weights_(start) {
+  /// Of what is known, each step keeps the share `keep`.
+  OnlineLogistic(const Features& start, double keep) : keep_(keep), weights_(start) {
     for (std::size_t i = 0; i < N; ++i) {
       curvature_[i][i] = 1.0;
     }
@@ -37,13 +38,13 @@ class OnlineLogistic {
     return sum;
   }
 
-  /// Adds one example to the next step.
-  void observe(const Features& x, bool positive) {
+  /// Adds one example to the next step. It counts as `weight` examples.
+  void observe(const Features& x, bool positive, double weight = 1.0) {
     const double p = sigmoid(static_cast<Real>(score(x)));
     const double error = p - (positive ? 1.0 : 0.0);
-    const double curvature = p * (1.0 - p) > error * error ? p * (1.0 - p) : error * error;
+    const double curvature = weight * std::max(p * (1.0 - p), error * error);
     for (std::size_t i = 0; i < N; ++i) {
-      gradient_[i] += error * x[i];
+      gradient_[i] += weight * error * x[i];
       for (std::size_t j = 0; j <= i; ++j) {
         pending_[i][j] += curvature * x[i] * x[j];
       }
@@ -58,7 +59,7 @@ class OnlineLogistic {
     }
     for (std::size_t i = 0; i < N; ++i) {
       for (std::size_t j = 0; j <= i; ++j) {
-        curvature_[i][j] = kKeep * curvature_[i][j] + (i == j ? 1.0 - kKeep : 0.0) + pending_[i][j];
+        curvature_[i][j] = keep_ * curvature_[i][j] + (i == j ? 1.0 - keep_ : 0.0) + pending_[i][j];
       }
     }
     const Features direction = solved();
@@ -80,8 +81,8 @@ class OnlineLogistic {
     }
   }
 
-  static OnlineLogistic load(Reader& in) {
-    OnlineLogistic model(array_from(in));
+  static OnlineLogistic load(Reader& in, double keep) {
+    OnlineLogistic model(array_from(in), keep);
     for (Features& row : model.curvature_) {
       row = array_from(in);
     }
@@ -89,8 +90,6 @@ class OnlineLogistic {
   }
 
  private:
-  static constexpr double kKeep = 0.999;  // of what is known, at each step
-
   using Matrix = std::array<Features, N>;  // symmetric: the lower triangle alone is used
 
   static Features array_from(Reader& in) {
@@ -131,6 +130,7 @@ class OnlineLogistic {
     return result;
   }
 
+  double keep_;
   Features weights_;
   Matrix curvature_{};
   Features gradient_{};

@@ -38,10 +38,16 @@ struct TrainParams {
   bool normalize;  // scale each row to L2 norm 1 (before the bias)
   std::uint64_t seed;
   std::uint32_t label_memory = 0;  // features that the label memory keeps of each label; 0 = there is none
+  std::uint32_t trees = 1;         // over the same stream, each of another form (forest.hpp)
+  std::uint32_t warm_up = 0;       // examples after which trees are built anew from them
+  std::uint32_t replay = 0;        // past examples that are learnt again after each new one
   Loss loss = Loss::kLogistic;     // online steps are those of the logistic loss
   bool frozen = false;             // trained at once (batch_training.hpp): neither tree nor classifiers change any more
 
   void validate() const;
+
+  /// Those of tree `number`, from 0, of a forest: the first one has these, and each one after it grows another tree.
+  TrainParams of_tree(std::uint32_t number) const;
 };
 
 /// Training at once: each classifier minimises |w|²/2 + cost · (sum of weight · loss of its examples).

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "oplt/online_plt.hpp"
@@ -35,5 +36,8 @@ struct SearchScratch {
 /// labels, is below the threshold or below that of k labels already found (Algorithm 10). With beam > 0 only the `beam`
 /// most probable nodes of each level are looked into.
 std::vector<ScoredLabel> search(const OnlinePlt& model, RowView x, const PredictParams& params, SearchScratch& scratch);
+
+/// Those of the labels that `params` asks for, in the same order. `labels` are distinct.
+std::vector<ScoredLabel> best_of(std::span<const ScoredLabel> labels, const PredictParams& params);
 
 }  // namespace oplt

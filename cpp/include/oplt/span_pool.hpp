@@ -45,4 +45,14 @@ class SpanPool {
   std::size_t n_left_ = 0;
 };
 
+/// The distinct ones of these values, ascending, in a place of their own. Leaves `values` in no certain order.
+template <class T>
+std::span<const T> keep_distinct(std::vector<T>& values, SpanPool<T>& pool) {
+  std::sort(values.begin(), values.end());
+  const auto end = std::unique(values.begin(), values.end());
+  const std::span<T> kept = pool.allocate(static_cast<std::size_t>(end - values.begin()));
+  std::copy(values.begin(), end, kept.begin());
+  return kept;
+}
+
 }  // namespace oplt

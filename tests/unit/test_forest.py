@@ -1,0 +1,251 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""What goes beyond the paper besides the label memory: several trees, a warm-up, replay."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oplt import InvalidParameterError, LabelTree, ModelFormatError, OnlinePLT, persistence
+from oplt.datasets import make_stream
+from oplt.params import BEYOND_THE_PAPER, settings_from
+from tests.property.proper import assert_models_proper, core_classifiers
+
+N_WARM_UP = 900
+
+SWITCHES: dict[str, dict[str, Any]] = {
+    "trees": {"trees": 3},
+    "warm-up": {"warm_up": N_WARM_UP},
+    "replay": {"replay": 2},
+    "all": {"trees": 2, "warm_up": N_WARM_UP, "replay": 1},
+    "all with memory": {"trees": 2, "warm_up": N_WARM_UP, "replay": 1, "label_memory": 64},
+    "random": {"trees": 3, "policy": "random"},
+}
+CASES = pytest.mark.parametrize("settings", SWITCHES.values(), ids=SWITCHES)
+
+Example = tuple[dict[str, float], list[str]]
+
+
+@pytest.fixture(scope="module")
+def stream() -> list[Example]:
+    return list(make_stream(2000, n_labels=300, seed=3))
+
+
+def teach(model: OnlinePLT, stream: list[Example]) -> OnlinePLT:
+    model.learn_many([x for x, _ in stream], [labels for _, labels in stream])
+    return model
+
+
+def core_tree(model: OnlinePLT, number: int) -> tuple[list[int], list[int]]:
+    parents, labels = model._core.tree(number)
+    return parents.tolist(), labels.tolist()
+
+
+# --- All switches -----------------------------------------------------------------------------------------------------
+
+
+@CASES
+@pytest.mark.parametrize("threads", [2, 3, 8])
+def test_the_model_is_the_same_on_any_number_of_threads(
+    stream: list[Example], settings: dict[str, Any], threads: int
+) -> None:
+    alone, together = OnlinePLT(**settings), OnlinePLT(**settings, threads=threads)
+    assert teach(together, stream).fingerprint() == teach(alone, stream).fingerprint()
+    rows = [x for x, _ in stream[:100]]
+    assert list(together.predict_many(rows)) == list(alone.predict_many(rows))
+
+
+@CASES
+def test_the_model_is_the_same_however_the_stream_is_cut(stream: list[Example], settings: dict[str, Any]) -> None:
+    in_parts, singly = OnlinePLT(**settings, threads=2), OnlinePLT(**settings)
+    for begin, end in pairwise([0, 1, 100, N_WARM_UP - 1, N_WARM_UP + 1, 1500, 2000]):
+        teach(in_parts, stream[begin:end])
+    for x, labels in stream:
+        singly.learn_one(x, labels)
+    expected = teach(OnlinePLT(**settings), stream).fingerprint()
+    assert in_parts.fingerprint() == singly.fingerprint() == expected
+
+
+@CASES
+@pytest.mark.parametrize("at", [0, 400, N_WARM_UP, 1200])
+def test_a_saved_model_goes_on_as_if_it_had_not_been(
+    stream: list[Example], settings: dict[str, Any], at: int, tmp_path: Path
+) -> None:
+    model = teach(OnlinePLT(**settings), stream[:at])
+    model.save(tmp_path / "model.oplt")
+    again = [OnlinePLT.load(tmp_path / "model.oplt"), pickle.loads(pickle.dumps(model))]
+    expected = teach(model, stream[at:])
+    for other in again:
+        assert teach(other, stream[at:]).fingerprint() == expected.fingerprint()
+        assert other.settings == expected.settings
+        assert other.predict_one(stream[0][0]) == expected.predict_one(stream[0][0])
+
+
+@CASES
+def test_counts_are_of_new_examples_and_of_all_labels(stream: list[Example], settings: dict[str, Any]) -> None:
+    model = OnlinePLT(**settings)
+    for begin in (0, 1000):
+        teach(model, stream[begin : begin + 1000])
+        assert model.n_examples == begin + 1000
+        assert model.n_labels == len({label for _, labels in stream[: begin + 1000] for label in labels})
+        assert model.predict_many([{}]).n_examples == begin + 1000
+
+
+@CASES
+def test_it_predicts_from_the_first_example_on(stream: list[Example], settings: dict[str, Any]) -> None:
+    model = OnlinePLT(**settings)
+    assert model.predict_one({"a": 1.0}) == []
+    for i, (x, labels) in enumerate(stream[:20]):
+        model.learn_one(x, labels)
+        known = {label for _, past in stream[: i + 1] for label in past}
+        found = model.predict_one(x, k=3)
+        assert len(found) == min(3, len(known))
+        assert {label for label, _ in found} <= known
+
+
+@pytest.mark.parametrize("keep", [100, 5000, -60, -33])
+def test_a_cut_off_model_is_refused(stream: list[Example], tmp_path: Path, keep: int) -> None:
+    settings = {"trees": 2, "warm_up": 200, "replay": 1}
+    path = tmp_path / "m.oplt"
+    teach(OnlinePLT(**settings), stream[:100]).save(path)
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(ModelFormatError):
+        OnlinePLT.load(path)
+
+
+def test_files_from_before_the_switches_are_read_as_without_them() -> None:
+    model = teach(OnlinePLT(label_memory=0), list(make_stream(50, seed=1)))
+    saved = {name: value for name, value in model.settings.items() if name not in BEYOND_THE_PAPER}
+    assert settings_from(json.loads(json.dumps(saved))) == model._settings
+    assert {name: OnlinePLT().settings[name] for name in BEYOND_THE_PAPER} == {**BEYOND_THE_PAPER, "label_memory": 512}
+    assert {name: OnlinePLT.paper().settings[name] for name in BEYOND_THE_PAPER} == BEYOND_THE_PAPER
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"trees": 0}, "trees must be at least 1, got 0"),
+        ({"trees": 33}, "trees must be at most 32, got 33"),
+        ({"trees": True}, "trees must be an integer"),
+        ({"trees": 2, "policy": "flat"}, "trees must be 1 unless the policy is 'best-greedy' or 'random'.*got 2"),
+        ({"warm_up": -1}, "warm_up must be at least 0"),
+        ({"warm_up": 0.1}, "warm_up must be an integer"),
+        ({"replay": -1}, "replay must be at least 0"),
+        ({"replay": 17}, "replay must be at most 16"),
+    ],
+)
+def test_a_bad_setting_is_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        OnlinePLT(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"trees": 3}, "starts from one tree, so trees must be 1, got 3"),
+        ({"warm_up": 10}, "starts from a tree, so warm_up must be 0, got 10"),
+        ({"trees": 2, "policy": "fixed"}, "trees must be 1 unless the policy is"),
+        ({"warm_up": 10, "policy": "fixed"}, "warm_up must be 0 with policy 'fixed'"),
+    ],
+)
+def test_a_tree_that_is_known_ahead_is_one_and_stays(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        OnlinePLT.from_tree(LabelTree.from_nested(["a", "b"]), **settings)
+    with pytest.raises(InvalidParameterError, match=message):
+        OnlinePLT.warm_start([{"x": 1.0}], ["a"], **settings)
+
+
+# --- Trees ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_tree_is_that_of_a_model_with_one(stream: list[Example]) -> None:
+    three, one = teach(OnlinePLT(trees=3), stream), teach(OnlinePLT(), stream)
+    assert three.tree == one.tree
+    assert_models_proper(three, one)
+    assert len({str(core_tree(three, number)) for number in range(3)}) == 3
+    assert three.n_cells > 2 * one.n_cells
+    assert three.depth >= one.depth
+    assert three.memory_bytes > 2 * one.memory_bytes
+
+
+def test_the_label_memory_is_the_same_beside_any_trees(stream: list[Example]) -> None:
+    def memory_bytes(**settings: Any) -> int:
+        with_memory, without = (OnlinePLT(label_memory=size, **settings) for size in (64, 0))
+        return teach(with_memory, stream).memory_bytes - teach(without, stream).memory_bytes
+
+    assert memory_bytes() == memory_bytes(trees=3, replay=1)
+
+
+def test_probabilities_are_the_mean_of_the_trees(stream: list[Example]) -> None:
+    settings: dict[str, Any] = {"policy": "random", "label_memory": 0}
+    forest = teach(OnlinePLT(**settings, trees=2, seed=5, arity=8, max_leaves=10), stream)
+    alone = [
+        teach(OnlinePLT(**settings, seed=5, arity=8, max_leaves=10), stream),
+        teach(OnlinePLT(**settings, seed=6, arity=4, max_leaves=11), stream),
+    ]
+    for x, _ in stream[:20]:
+        first, second = (dict(model.predict_one(x, threshold=0.0)) for model in alone)
+        means = {label: float(np.float32((first[label] + second[label]) / 2)) for label in first}
+        assert dict(forest.predict_one(x, threshold=0.0)) == means
+        best = forest.predict_one(x, k=4)
+        assert [p for _, p in best] == sorted((p for _, p in best), reverse=True)
+        assert all(p <= means[label] for label, p in best)  # less if a tree does not name it
+
+
+# --- Warm-up ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("replay", "normalize"), [(0, True), (0, False), (2, True)])
+def test_a_warm_up_equals_a_warm_start(stream: list[Example], replay: int, normalize: bool) -> None:  # noqa: FBT001
+    shape = {"arity": 3, "max_leaves": 5, "seed": 7}
+    settings: dict[str, Any] = {**shape, "replay": replay, "normalize": normalize, "label_memory": 0}
+    sample, rest = stream[:N_WARM_UP], stream[N_WARM_UP:]
+    model = teach(OnlinePLT(**settings, warm_up=N_WARM_UP, threads=2), stream)
+    started = OnlinePLT.warm_start([x for x, _ in sample], [labels for _, labels in sample], **settings)
+    teach(started, rest)
+    assert model.tree == started.tree
+    assert_models_proper(model, started)
+    for x, _ in stream[:50]:
+        assert dict(model.predict_one(x, threshold=0.01)) == dict(started.predict_one(x, threshold=0.01))
+
+
+def test_before_its_end_a_warm_up_leaves_the_tree_to_the_policy(stream: list[Example]) -> None:
+    warming, cold = OnlinePLT(warm_up=N_WARM_UP), OnlinePLT()
+    teach(warming, stream[: N_WARM_UP - 1])
+    teach(cold, stream[: N_WARM_UP - 1])
+    assert warming.tree == cold.tree
+    assert_models_proper(warming, cold)
+    assert warming.memory_bytes > cold.memory_bytes
+    teach(warming, stream[N_WARM_UP - 1 : N_WARM_UP])
+    teach(cold, stream[N_WARM_UP - 1 : N_WARM_UP])
+    assert warming.tree != cold.tree
+    assert sorted(warming.tree.leaves()[1]) == sorted(cold.tree.leaves()[1])
+
+
+# --- Replay -----------------------------------------------------------------------------------------------------------
+
+
+def test_replay_changes_the_classifiers_but_not_what_is_known(stream: list[Example]) -> None:
+    model, alone = teach(OnlinePLT(policy="random", replay=1), stream), teach(OnlinePLT(policy="random"), stream)
+    assert model.tree == alone.tree  # the random policy does not look at the classifiers
+    assert model.n_features == alone.n_features
+    assert core_classifiers(model) != core_classifiers(alone)
+    assert model._core.n_updates > 1.5 * alone._core.n_updates
+
+
+def test_weights_and_examples_without_labels_are_replayed_too() -> None:
+    rows, labels = [{"a": 1.0}, {"b": 1.0}, {"c": 1.0}] * 20, [["x"], [], ["y"]] * 20
+    light, heavy = OnlinePLT(replay=1), OnlinePLT(replay=1)
+    light.learn_many(rows, labels)
+    heavy.learn_many(rows, labels, weights=[3.0] * len(rows))
+    assert light.fingerprint() != heavy.fingerprint()
+    assert light.n_examples == heavy.n_examples == 60
+    again = OnlinePLT._of(*persistence.from_bytes(persistence.to_bytes(heavy._settings, heavy._core)), 1)
+    assert again.fingerprint() == heavy.fingerprint()
