@@ -155,6 +155,9 @@ TermTable TermTable::load(std::uint32_t hash_bits, std::uint32_t limit, Reader& 
     if (hash_bits > 0) {
       key = {{}, false, in.get<std::uint64_t>()};
     }
+    if (hash_bits > 0 && key.hash >> hash_bits != 0) {
+      throw FormatError("the text features have a hash of more than " + std::to_string(hash_bits) + " bits");
+    }
     if (inherited >= score || score - inherited > table.n_texts_ || table.find(key) != kNone) {
       throw FormatError("the text features have a term twice or a wrong count");
     }

@@ -135,57 +135,74 @@ TextFeatures TextFeatures::load(const TextParams& params, Reader& in) {
 }
 
 /// Finds the terms of a text. Sorts the known ones by id.
+///
+/// The table is larger than the caches: one by one, most of the time would be spent waiting for it. So each step is
+/// done for all terms before the next one, for which memory has been asked meanwhile.
 void TextFeatures::read(std::string_view text, TextRow& row) const {
+  row.words.split(text);
+  row.keys.clear();
+  const auto take = [&](const Term& term) {
+    row.keys.push_back(terms_.key(term));
+    terms_.prefetch_slot(row.keys.back());
+  };
+  for_each_of_words(row.words, params_, take);
+  for (std::size_t i = 0; params_.max_chars > 0 && i < row.words.size(); ++i) {
+    for_each_of_chars(row.words.padded(i), params_, take);
+  }
+  for (const Term& key : row.keys) {
+    terms_.prefetch_entry(key);
+  }
+  look_up(row);
+}
+
+void TextFeatures::look_up(TextRow& row) const {
   row.ids.clear();
   row.values.clear();
   row.known.clear();
   row.unknown.clear();
-  row.words.split(text);
-  const auto take = [&](const Term& term) {
-    const Term key = terms_.key(term);
+  for (const Term& key : row.keys) {
     const FeatureId id = terms_.find(key);
     if (id == kNone) {
       row.unknown.push_back(key);
     } else {
       row.known.push_back(id);
     }
-  };
-  for_each_of_words(row.words, params_, take);
-  for (std::size_t i = 0; params_.max_chars > 0 && i < row.words.size(); ++i) {
-    for_each_of_chars(row.words.padded(i), params_, take);
   }
   std::sort(row.known.begin(), row.known.end());
 }
 
-double TextFeatures::idf(FeatureId id) const {
-  return params_.idf ? 1.0 + log_of(1 + terms_.n_texts()) - log_of(1 + std::uint64_t{terms_.n_texts_with(id)}) : 1.0;
+/// `log_n` is ln(1 + n) of the text's time, the same for all its terms.
+double TextFeatures::idf(FeatureId id, double log_n) const {
+  return params_.idf ? 1.0 + log_n - log_of(1 + std::uint64_t{terms_.n_texts_with(id)}) : 1.0;
 }
 
-void TextFeatures::put(FeatureId id, std::size_t frequency, TextRow& row) const {
+void TextFeatures::put(FeatureId id, std::size_t frequency, double log_n, TextRow& row) const {
   const double tf = params_.sublinear ? 1.0 + log_of(frequency) : static_cast<double>(frequency);
   row.ids.push_back(id);
-  row.values.push_back(static_cast<Real>(tf * idf(id)));
+  row.values.push_back(static_cast<Real>(tf * idf(id, log_n)));
 }
 
 void TextFeatures::learn(std::string_view text, TextRow& row) {
   read(text, row);
   terms_.next_text();
+  const double log_n = log_of(1 + terms_.n_texts());
   for_each_distinct(row.known, [&](FeatureId id, std::size_t frequency) {
     terms_.count(id);
-    put(id, frequency, row);
+    put(id, frequency, log_n, row);
   });
   // In sorted order, so that ids do not depend on the order of the words; after the known ones, which must stay.
   std::sort(row.unknown.begin(), row.unknown.end(), comes_before);
   for_each_distinct(row.unknown, [&](const Term& key, std::size_t frequency) {
     if (const FeatureId id = terms_.add(key); id != kNone) {
-      put(id, frequency, row);
+      put(id, frequency, log_n, row);
     }
   });
 }
 
 void TextFeatures::find(std::string_view text, TextRow& row) const {
   read(text, row);
-  for_each_distinct(row.known, [&](FeatureId id, std::size_t frequency) { put(id, frequency, row); });
+  const double log_n = log_of(1 + terms_.n_texts());
+  for_each_distinct(row.known, [&](FeatureId id, std::size_t frequency) { put(id, frequency, log_n, row); });
 }
 
 TextMatrix TextFeatures::learn_many(Texts texts, const std::function<void()>& poll) {

@@ -231,6 +231,11 @@ TEST("a damaged table throws") {
   bytes[12] = std::byte{0};  // the first score
   Reader no_count(bytes);
   CHECK_THROWS_WITH(FormatError, "wrong count", TermTable::load(0, 0, no_count));
+
+  TermTable hashed(20, 0);
+  teach(hashed, {"pear"});
+  Reader fewer_bits(bytes = saved_bytes(hashed));
+  CHECK_THROWS_WITH(FormatError, "a hash of more than 3 bits", TermTable::load(3, 0, fewer_bits));
 }
 
 TEST("memory counts long terms") {

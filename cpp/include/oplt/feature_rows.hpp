@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "oplt/packed_row.hpp"
+#include "oplt/prefetch.hpp"
 #include "oplt/types.hpp"
 
 namespace oplt {

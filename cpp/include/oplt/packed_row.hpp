@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <span>
 
+#include "oplt/prefetch.hpp"
 #include "oplt/types.hpp"
 
 namespace oplt {
@@ -118,15 +119,6 @@ inline void mark_none_pending(std::span<MaskWord> mask, RowShape shape) { set_bi
 inline Real* weights_of(MaskWord* row, std::uint32_t mask_words) { return reinterpret_cast<Real*>(row + mask_words); }
 inline const Real* weights_of(const MaskWord* row, std::uint32_t mask_words) {
   return reinterpret_cast<const Real*>(row + mask_words);
-}
-
-/// Starts to bring what lies there into the cache.
-inline void prefetch(const void* address) {
-#if defined(__GNUC__)
-  __builtin_prefetch(address);
-#else
-  static_cast<void>(address);
-#endif
 }
 
 }  // namespace oplt

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "oplt/archive.hpp"
+#include "oplt/prefetch.hpp"
 #include "oplt/term.hpp"
 #include "oplt/types.hpp"
 
@@ -38,6 +39,20 @@ class TermTable {
 
   /// The id of a key, or kNone.
   std::uint32_t find(const Term& key) const { return slots_.empty() ? kNone : slots_[slot_of(key)].id; }
+
+  /// Starts to bring what find() reads into the cache: for many keys, first the slots, then the entries that they lead
+  /// to.
+  void prefetch_slot(const Term& key) const {
+    if (!slots_.empty()) {
+      prefetch(slots_.data() + home(key.hash));
+    }
+  }
+  void prefetch_entry(const Term& key) const {
+    if (hash_bits_ == 0 && !slots_.empty()) {
+      const std::uint32_t id = slots_[home(key.hash)].id;
+      prefetch(entries_.data() + (id == kNone ? 0 : id));
+    }
+  }
 
   /// The next text begins.
   void next_text();
@@ -82,7 +97,9 @@ class TermTable {
     const std::size_t mask = slots_.size() - 1;
     const std::uint32_t tag = key.tag();
     std::size_t i = home(key.hash);
-    while (slots_[i].id != kNone && !(slots_[i].tag == tag && entries_[slots_[i].id].view() == key)) {
+    // With hash_bits the tag is the whole key.
+    while (slots_[i].id != kNone &&
+           !(slots_[i].tag == tag && (hash_bits_ > 0 || entries_[slots_[i].id].view() == key))) {
       i = (i + 1) & mask;
     }
     return i;

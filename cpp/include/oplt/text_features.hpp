@@ -36,6 +36,7 @@ struct TextRow {
   std::vector<Real> values;
 
   Words words;
+  std::vector<Term> keys;
   std::vector<FeatureId> known;
   std::vector<Term> unknown;
 };
@@ -78,8 +79,9 @@ class TextFeatures {
 
  private:
   void read(std::string_view text, TextRow& row) const;
-  void put(FeatureId id, std::size_t frequency, TextRow& row) const;
-  double idf(FeatureId id) const;
+  void look_up(TextRow& row) const;
+  void put(FeatureId id, std::size_t frequency, double log_n, TextRow& row) const;
+  double idf(FeatureId id, double log_n) const;
 
   TextParams params_;
   TermTable terms_;
