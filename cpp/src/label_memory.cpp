@@ -19,7 +19,7 @@ namespace oplt {
 namespace {
 
 // Few and rare features find a label that is near. The bound keeps a row of common features from visiting every label.
-constexpr std::size_t kHeaviest = 8;      // features of a row through which labels are looked for
+constexpr std::size_t kHeaviest = 16;     // features of a row through which labels are looked for
 constexpr std::size_t kPostings = 8'192;  // postings of them, unless the heaviest alone has more
 
 constexpr std::size_t kManyCells = 8;  // for each feature of a row: then it is faster to look for the feature
