@@ -18,10 +18,6 @@ namespace oplt {
 
 namespace {
 
-// Few and rare features find a label that is near. The bound keeps a row of common features from visiting every label.
-constexpr std::size_t kHeaviest = 8;      // features of a row through which labels are looked for
-constexpr std::size_t kPostings = 8'192;  // postings of them, unless the heaviest alone has more
-
 constexpr std::size_t kManyCells = 8;  // for each feature of a row: then it is faster to look for the feature
 
 constexpr Real kNoShare = std::numeric_limits<Real>::infinity();  // in a file: the cell has no posting
@@ -195,7 +191,7 @@ void LabelMemory::ask(RowView x, Query& query) const {
     }
   }
   query.norm_ = std::sqrt(squares);
-  query.heaviest_.resize(std::min(kHeaviest, query.features_.size()));
+  query.heaviest_.resize(std::min(bounds_.features, query.features_.size()));
   std::partial_sort_copy(query.features_.begin(), query.features_.end(), query.heaviest_.begin(), query.heaviest_.end(),
                          [&](FeatureId a, FeatureId b) {
                            const Real square_a = query.weights_[a].square;
@@ -204,27 +200,42 @@ void LabelMemory::ask(RowView x, Query& query) const {
                          });
 }
 
+/// A list that is too long is left out: what many labels have says little. If all are, the shortest is taken.
+void LabelMemory::look_through_postings(Query& query) const {
+  std::size_t n_postings = 0;
+  for (const FeatureId feature : query.heaviest_) {
+    const std::size_t n = postings_[feature].size();
+    if (n_postings + n <= bounds_.postings) {
+      n_postings += n;
+      add_products(feature, query);
+    }
+  }
+  if (n_postings == 0 && !query.heaviest_.empty()) {
+    add_products(
+        *std::min_element(query.heaviest_.begin(), query.heaviest_.end(),
+                          [this](FeatureId a, FeatureId b) { return postings_[a].size() < postings_[b].size(); }),
+        query);
+  }
+}
+
+void LabelMemory::add_products(FeatureId feature, Query& query) const {
+  const Real product = query.weights_[feature].product;
+  for (const Posting& posting : postings_[feature]) {
+    Real& sum = query.products_[posting.label];
+    if (sum == 0) {
+      query.touched_.push_back(posting.label);
+    }
+    sum += product * posting.share;
+  }
+}
+
 void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>& found) const {
   for (const LabelId label : query.touched_) {  // of a search that failed
     query.products_[label] = 0;
   }
   query.touched_.clear();
   query.products_.resize(labels_.size());
-  std::size_t n_postings = 0;
-  for (const FeatureId feature : query.heaviest_) {
-    n_postings += postings_[feature].size();
-    if (n_postings > kPostings && feature != query.heaviest_[0]) {
-      break;
-    }
-    const Real product = query.weights_[feature].product;
-    for (const Posting& posting : postings_[feature]) {
-      Real& sum = query.products_[posting.label];
-      if (sum == 0) {
-        query.touched_.push_back(posting.label);
-      }
-      sum += product * posting.share;
-    }
-  }
+  look_through_postings(query);
 
   struct Near {
     Real cosine;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -60,14 +61,17 @@ void LabelRanker::find_candidates(const Forest& forest, RowView x, std::size_t t
   for (const ScoredLabel& found : forest.search(x, params, scratch.search)) {
     candidates.push_back({found.label, found.probability, {}, 0, 0});
   }
-  const std::size_t n_found = candidates.size();
-  const Real least = n_found > 0 ? candidates.back().probability : Real{0};
+  const Real least = candidates.empty() ? Real{0} : candidates.back().probability;
   memory_.ask(x, scratch.query);
   scratch.nearest.clear();
   memory_.find_nearest(k, scratch.query, scratch.nearest);
+  std::vector<LabelId>& in_tree = scratch.in_tree;
+  in_tree.clear();
+  std::transform(candidates.begin(), candidates.end(), std::back_inserter(in_tree),
+                 [](const Candidate& candidate) { return candidate.label; });
+  std::sort(in_tree.begin(), in_tree.end());
   for (const LabelId label : scratch.nearest) {
-    const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(n_found);
-    if (std::none_of(candidates.begin(), end, [&](const Candidate& c) { return c.label == label; })) {
+    if (!std::binary_search(in_tree.begin(), in_tree.end(), label)) {
       candidates.push_back({label, least, {}, 0, 0});
     }
   }
@@ -99,12 +103,13 @@ void LabelRanker::observe(const Forest& forest, const Example& example) {
   };
   const std::vector<ScoredCandidate> scored = sorted_scores(scratch_);
   for (std::size_t i = 0; i < std::min(kCalibrated, scored.size()); ++i) {
-    calibration_.observe({1.0, scored[i].score / kScoreScale}, is_positive(scored[i].label), example.weight);
+    calibration_.observe({1.0, scored[i].score / kScoreScale}, is_positive(scored[i].label));
   }
   calibration_.step();
-  // Where all labels are new, no ranking could have been right, and there is nothing to learn about it.
-  if (std::none_of(example.labels.begin(), example.labels.end(),
-                   [this](LabelId label) { return memory_.count(label) > 0; })) {
+  // Where all labels are new, no ranking could have been right, and there is nothing to learn about it. That no label
+  // applies is worth to know.
+  if (!example.labels.empty() && std::none_of(example.labels.begin(), example.labels.end(),
+                                              [this](LabelId label) { return memory_.count(label) > 0; })) {
     return;
   }
   ++n_observed_;
@@ -114,8 +119,7 @@ void LabelRanker::observe(const Forest& forest, const Example& example) {
     const std::size_t own = bucket(candidate.count);
     for (std::size_t b = 0; b < kBuckets; ++b) {
       if (b == own || share > kLeastSharing) {
-        const double weight = example.weight * (b == own ? 1.0 : share);
-        models_[b].observe(scratch_.features[i], is_positive(candidate.label), weight);
+        models_[b].observe(scratch_.features[i], is_positive(candidate.label), b == own ? 1.0 : share);
       }
     }
   }

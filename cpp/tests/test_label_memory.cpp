@@ -86,6 +86,30 @@ struct Naive {
     }
   }
 
+  /// With the shares that were posted; what labels are looked for by.
+  double product(LabelId label, const test::StreamExample& example) {
+    double sum = 0;
+    for (std::size_t i = 0; i + 1 < example.features.size(); ++i) {
+      const FeatureId feature = example.features[i];
+      if (shares[label].count(feature) > 0) {
+        sum += example.values[i] * weights[feature] * weights[feature] * shares[label][feature];
+      }
+    }
+    return sum;
+  }
+
+  /// The positive ones of all labels, the largest first.
+  std::vector<double> sorted_products(const test::StreamExample& example) {
+    std::vector<double> products;
+    for (const auto& [label, count] : counts) {
+      if (const double found = product(label, example); found > 0) {
+        products.push_back(found);
+      }
+    }
+    std::sort(products.rbegin(), products.rend());
+    return products;
+  }
+
   Similarity similarity(LabelId label, const test::StreamExample& example) {
     double product = 0;
     double covered = 0;
@@ -151,6 +175,43 @@ TEST("similarities are those of the definition") {
   CHECK(n_compared > 1000);
 }
 
+TEST("without bounds, the nearest labels are those of all") {
+  const auto stream = test::random_stream(3, 300);
+  LabelMemory memory(kNoBound, LabelMemory::kExact);
+  Naive naive;
+  LabelMemory::Query query;
+  for (std::size_t i = 0; i < stream.size(); ++i) {
+    if (i % 10 == 0) {
+      memory.ask(stream[i].row(), query);
+      std::vector<LabelId> found;
+      memory.find_nearest(5, query, found);
+      const std::vector<double> products = naive.sorted_products(stream[i]);
+      CHECK_EQ(found.size(), std::min<std::size_t>(5, products.size()));
+      for (std::size_t rank = 0; rank < found.size(); ++rank) {
+        CHECK(near(static_cast<Real>(naive.product(found[rank], stream[i])), static_cast<Real>(products[rank])));
+      }
+    }
+    memory.learn(stream[i].row(), stream[i].labels, stream[i].weight);
+    naive.learn(stream[i]);
+  }
+}
+
+TEST("a feature that too many labels have does not hide the others") {
+  LabelMemory memory(kNoBound, {8, 100});
+  for (FeatureId label = 0; label < 200; ++label) {  // feature 0 is everybody's, and the heaviest
+    memory.learn({std::vector<FeatureId>{0, label + 1}, std::vector<Real>{20, 1}}, std::vector<LabelId>{label}, 1);
+  }
+  LabelMemory::Query query;
+  std::vector<LabelId> found;
+  memory.ask({std::vector<FeatureId>{0, 150}, std::vector<Real>{20, 1}}, query);
+  memory.find_nearest(1, query, found);
+  CHECK_EQ(found, std::vector<LabelId>{149});
+  found.clear();
+  memory.ask({std::vector<FeatureId>{0}, std::vector<Real>{1}}, query);  // nothing else to go by
+  memory.find_nearest(3, query, found);
+  CHECK_EQ(found.size(), 3U);
+}
+
 TEST("the nearest labels of a row are found through its features") {
   LabelMemory memory(kNoBound);
   const std::vector<Real> ones(3, 1);
@@ -198,6 +259,9 @@ TEST("a bounded memory stays within its bound, and goes on alike after it was sa
     LabelMemory loaded = LabelMemory::load(bound, in);
     in.expect_end();
     std::set<LabelId> labels;
+    for (const test::StreamExample& example : stream) {
+      labels.insert(example.labels.begin(), example.labels.end());
+    }
     LabelMemory::Query query;
     LabelMemory::Query loaded_query;
     for (const test::StreamExample& example : test::random_stream(10, 300)) {
@@ -213,7 +277,7 @@ TEST("a bounded memory stays within its bound, and goes on alike after it was sa
       loaded.learn(example.row(), example.labels, example.weight);
     }
     CHECK_EQ(test::saved_bytes(memory), test::saved_bytes(loaded));
-    CHECK(memory.n_cells() <= bound * 1000);
+    CHECK(memory.n_cells() <= bound * labels.size());
     CHECK_EQ(memory.n_cells(), loaded.n_cells());
   }
 }

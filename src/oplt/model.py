@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable
 from typing import Any, cast
 
@@ -16,7 +15,7 @@ from oplt._typing import FloatArray, LabelRows, Labels, Row, Rows
 from oplt.errors import InvalidInputError
 from oplt.params import BEYOND_THE_PAPER, BatchSettings, Settings, check_setting_names
 from oplt.predictor import Predictor
-from oplt.text import TextFeatures, as_text_features, core_of, settings_of
+from oplt.text import TextFeatures, as_text_features, core_of, rows_to_cluster, settings_of
 from oplt.tree import LabelTree
 from oplt.validation import NamedLabels, NamedRows, Texts, as_labels, as_rows, as_texts, as_weights
 
@@ -24,16 +23,16 @@ __all__ = ["OnlinePLT"]
 
 # Rows handed to the core at once: few enough that Ctrl-C is answered soon, many enough that the core, which goes
 # through them block by block, finds each block's work together.
-_CHUNK = 8192
+_CHUNK = 8192  # for one tree without replay
 
 
 class OnlinePLT(Predictor):
     """An online probabilistic label tree: multi-label and multi-class classification without an end to the labels.
 
-    Nothing is known ahead: labels, features and the tree grow as examples come. At any time the model is exactly, to
-    the last bit, the one that would have been trained on the same examples had the final tree been known from the
-    start. Labels and features are strings or integers of your own; an example's features and labels are sets: their
-    order never matters.
+    Nothing is known ahead: labels, features and the tree grow as examples come. At any time the tree with its
+    classifiers is exactly, to the last bit, the one that would have been trained on the same examples had the final
+    tree been known from the start. Labels and features are strings or integers of your own; an example's features and
+    labels are sets: their order never matters.
 
     Parameters
     ----------
@@ -59,13 +58,13 @@ class OnlinePLT(Predictor):
     normalize
         Scale each example's features to Euclidean norm 1.
     seed
-        Of the random policy.
+        Of all that is drawn at random: by the random policy, by replay, and by the 2-means of a warm-up.
     label_memory
         Remember what the examples of each label look like on the whole, by up to so many features a label, and rank
         the best candidates of tree and memory together: how far each can be trusted is learnt from the stream. Much
-        better for labels that are still rare, and better for most others, at up to twice the time. Probabilities are
-        those that were right so far: on a stream whose labels are all new, all are small. 0: rank by the tree alone,
-        exactly.
+        better for labels that are still rare, and better for most others; see "beyond the paper" in the documentation
+        for what it costs. Probabilities are those that were right so far: on a stream whose labels are all new, all are
+        small. 0: rank by the tree alone, exactly.
     trees
         Grow so many trees over the stream, and rank by the mean of their probabilities: trees of different forms err in
         different places. Time and memory grow with their number. In turn, trees have the `arity` and `max_leaves` that
@@ -288,7 +287,7 @@ class OnlinePLT(Predictor):
                 msg = f"no example of the {len(x)} has a label: give examples that have some, or a tree"
                 raise InvalidInputError(msg)
             shape = Settings(arity=2, max_leaves=100, seed=settings.seed)
-            tree = trees.cluster(_to_cluster(x, text), y, shape, threads)
+            tree = trees.cluster(rows_to_cluster(x, text), y, shape, threads)
         model = cls._on_tree(tree, settings, threads, text)
         args = (y.indptr, y.names, checked_weights, settings.to_solver(), model._threads)
         if isinstance(x, Texts):
@@ -335,7 +334,7 @@ class OnlinePLT(Predictor):
         threads = settings.get("threads", 1)
         own = Settings(**{name: value for name, value in settings.items() if name not in ("threads", "features")})
         own.expect_one_tree("OnlinePLT.warm_start")
-        model = cls.from_tree(trees.cluster(_to_cluster(rows, text), labels, own, threads), **settings)
+        model = cls.from_tree(trees.cluster(rows_to_cluster(rows, text), labels, own, threads), **settings)
         model._learn(rows, labels, checked_weights)
         return model
 
@@ -382,18 +381,14 @@ class OnlinePLT(Predictor):
         self._learn(rows, as_labels(Y, len(rows)), as_weights(weights, len(rows)))
 
     def _learn(self, rows: NamedRows | Texts, labels: NamedLabels, weights: FloatArray | None) -> None:
-        for begin in range(0, max(len(rows), 1), _CHUNK):  # no examples at all are refused by a frozen model, too
-            end = min(begin + _CHUNK, len(rows))
+        own = self._settings
+        lessons = own.trees * (1 + own.replay) if isinstance(own, Settings) else 1  # for each example
+        chunk = max(_CHUNK // lessons, 256)
+        for begin in range(0, max(len(rows), 1), chunk):  # no examples at all are refused by a frozen model, too
+            end = min(begin + chunk, len(rows))
             x, y = rows.chunk(begin, end), labels.chunk(begin, end)
             w = None if weights is None else weights[begin:end]
             if isinstance(x, Texts):
                 self._core.learn_texts(x.texts, y.indptr, y.names, w, self._threads)
             else:
                 self._core.learn_many(x.indptr, x.names, x.values, y.indptr, y.names, w, self._threads)
-
-
-def _to_cluster(rows: NamedRows | Texts, text: TextFeatures | None) -> NamedRows:
-    """Features of the labels' examples, for `trees.cluster`: of texts, once all have been counted."""
-    if isinstance(rows, NamedRows) or text is None:
-        return cast("NamedRows", rows)
-    return as_rows(copy.deepcopy(text).learn(rows.texts).transform(rows.texts))

@@ -56,7 +56,7 @@ class Predictor:
         k
             At most so many labels; 5 if neither `k` nor `threshold` is given.
         threshold
-            Only labels that are at least so probable.
+            Only labels that are at least so probable; with a label memory and without `k`, of the 200 best candidates.
         beam
             Look only into so many nodes of each level of the tree. If not given, the tree alone is searched exactly;
             with a label memory, which ranks candidates, twice as many as `k`, but at least 20.

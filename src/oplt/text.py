@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from oplt import _core
 from oplt._typing import Name
 from oplt.errors import InvalidParameterError
 from oplt.params import Range, TextSettings
-from oplt.validation import as_texts
+from oplt.validation import NamedRows, Texts, as_rows, as_texts
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # part of Python since 3.11
@@ -213,3 +213,10 @@ def as_text_features(features: Any) -> TextFeatures | None:
         msg = f'features must be "text", oplt.text.TextFeatures(...) or None, got {got}'
         raise InvalidParameterError(msg)
     return TextFeatures()
+
+
+def rows_to_cluster(rows: NamedRows | Texts, features: TextFeatures | None) -> NamedRows:
+    """Make what `trees.cluster` takes: of texts, their features once all have been counted."""
+    if isinstance(rows, NamedRows) or features is None:
+        return cast("NamedRows", rows)
+    return as_rows(copy.deepcopy(features).learn(rows.texts).transform(rows.texts))

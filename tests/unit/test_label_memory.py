@@ -12,7 +12,7 @@ import pytest
 
 from oplt import InvalidParameterError, OnlinePLT
 from oplt.datasets import make_stream
-from oplt.metrics import precision_at_k
+from oplt.metrics import Scores, precision_at_k
 from tests.property.proper import assert_models_proper
 
 N_EXAMPLES, N_LABELS = 3000, 400
@@ -97,6 +97,32 @@ def test_an_untaught_model_and_examples_without_features_do_no_harm() -> None:
     model.learn_many([{}, {"a": 1.0}, {}], [["x"], [], []])
     assert [label for label, _ in model.predict_one({})] == ["x"]
     assert [label for label, _ in model.predict_one({"a": 1.0})] == ["x"]
+
+
+def test_that_no_label_applies_is_learnt(stream: list[Example]) -> None:
+    marked = [({**x, "draft": 2.0}, []) if i % 2 else (x, y) for i, (x, y) in enumerate(stream)]
+    model = taught(marked[:2500])
+    best = [model.predict_one(x, k=1)[0][1] for x, _ in marked[2500:]]
+    without, with_labels = best[1::2], best[::2]
+    assert sum(without) / len(without) < 0.1
+    assert sum(with_labels) / len(with_labels) > 0.7
+
+
+def test_probabilities_come_true(stream: list[Example]) -> None:
+    """Better than those of the tree, and about as often as they say."""
+    losses, errors = [], []
+    for size in (0, 64):
+        scores = Scores(k=5)
+        model = OnlinePLT(label_memory=size)
+        for begin in range(0, N_EXAMPLES, 100):
+            rows, labels = zip(*stream[begin : begin + 100], strict=True)
+            if begin >= N_EXAMPLES / 2:
+                scores.add(model.predict_many(rows, k=5), labels)
+            model.learn_many(rows, labels)
+        losses.append(scores.log_loss(5))
+        errors.append(scores.ece(5))
+    assert losses[1] < losses[0]
+    assert errors[1] < min(0.05, errors[0])
 
 
 def test_memory_is_bounded(stream: list[Example]) -> None:

@@ -91,7 +91,7 @@ def test_examples_without_features_count() -> None:
 
 
 def test_a_heavier_example_counts_more() -> None:
-    light, heavy = OnlinePLT(gate=0), OnlinePLT(gate=0)
+    light, heavy = OnlinePLT(gate=0, label_memory=0), OnlinePLT(gate=0, label_memory=0)
     for model, weight in ((light, 0.01), (heavy, 5.0)):
         model.learn_many([{"a": 1.0}, {"b": 1.0}], ["x", "y"])
         model.learn_one({"c": 1.0}, "y", weight=weight)

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -53,8 +54,18 @@ class LabelMemory {
     std::vector<LabelId> touched_;
   };
 
+  /// What find_nearest() looks at: few and rare features find a label that is near.
+  struct Bounds {
+    std::size_t features = 16;     // the heaviest of a row
+    std::size_t postings = 8'192;  // in all, so that a row of common features does not visit every label
+  };
+
+  /// Looks at everything: for tests.
+  static constexpr Bounds kExact = {std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max()};
+
   /// Of each label, up to `max_features` > 0 features are kept: those with the largest weighted sums.
-  explicit LabelMemory(std::uint32_t max_features) : max_features_(max_features) {}
+  explicit LabelMemory(std::uint32_t max_features) : LabelMemory(max_features, Bounds{}) {}
+  LabelMemory(std::uint32_t max_features, Bounds bounds) : max_features_(max_features), bounds_(bounds) {}
 
   /// Adds a row, times its weight, to the sums of its labels.
   void learn(RowView x, std::span<const LabelId> labels, Real weight);
@@ -63,8 +74,8 @@ class LabelMemory {
   void ask(RowView x, Query& query) const;
 
   /// Appends the k labels that seem nearest, the nearest first, equally near ones by ascending label: by cosine over
-  /// the heaviest features of the row alone, through the labels that have them. So the cost does not grow with the
-  /// number of labels, but with that of the labels that share rare features.
+  /// the heaviest features of the row alone, through the labels that have them, within bounds. So the cost does not
+  /// grow with the number of labels, unless all of these features are common ones.
   void find_nearest(std::size_t k, Query& query, std::vector<LabelId>& found) const;
 
   Similarity similarity(LabelId label, const Query& query) const;
@@ -102,6 +113,8 @@ class LabelMemory {
 
   template <class Visit>
   void visit_common(const Label& label, const Query& query, Visit visit) const;
+  void look_through_postings(Query& query) const;
+  void add_products(FeatureId feature, Query& query) const;
   void add(RowView x, LabelId label, Real weight);
   void merge(RowView x, std::span<const Cell> cells, Real weight);
   void drop_lightest();
@@ -112,6 +125,7 @@ class LabelMemory {
   void renew_all();
 
   std::uint32_t max_features_;
+  Bounds bounds_;
   std::vector<Label> labels_;
   std::vector<std::vector<Posting>> postings_;  // by feature
   std::vector<Real> weights_;                   // by feature

@@ -28,6 +28,7 @@ class LabelRanker {
     SearchScratch search;
     LabelMemory::Query query;
     std::vector<LabelId> nearest;
+    std::vector<LabelId> in_tree;
     std::vector<Candidate> candidates;
     std::vector<CandidateFeatures> features;
   };
