@@ -72,7 +72,7 @@ class OnlinePLT(Predictor):
         Keep the first examples, so many of them. When they have been learnt, build the tree that `warm_start` would
         have built from them, learn them again on it, and forget them: a warm start for those who have no sample ahead.
         Until then the tree grows by the policy. The example that ends the warm-up takes as long as all of it, and
-        Ctrl-C waits for that. 0: there is none.
+        Ctrl-C waits for that. Only for best-greedy and random. 0: there is none.
     replay
         After each new example, learn so many past ones again, drawn from a sample of the stream of at most 65,536: more
         than one pass over the data, while the stream goes on. Each costs about the time of a new one. The label memory,
