@@ -4,7 +4,7 @@
 
 from importlib.metadata import version
 
-from oplt import datasets, evaluate, files, metrics, trees
+from oplt import datasets, evaluate, features, files, metrics, trees
 from oplt.ensemble import Ensemble
 from oplt.errors import (
     BrokenModelError,
@@ -34,6 +34,7 @@ __all__ = [
     "__version__",
     "datasets",
     "evaluate",
+    "features",
     "files",
     "metrics",
     "trees",

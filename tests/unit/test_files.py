@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import threading
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,39 @@ def test_a_line_without_end_takes_no_memory_without_end(monkeypatch: pytest.Monk
 def test_long_examples_make_small_batches() -> None:
     line = b'{"text": "' + b"x" * (1 << 20) + b'", "label": "x"}\n'
     assert [len(batch) for batch in files.read(io.BytesIO(line * 40))] == [32, 8]
+
+
+class Endless(io.RawIOBase):
+    """So many lines that are never all there."""
+
+    def __init__(self, line: bytes, n_lines: int) -> None:
+        self._line, self._n_left = line, n_lines
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        n_lines = min(len(buffer) // len(self._line), self._n_left)
+        self._n_left -= n_lines
+        buffer[: n_lines * len(self._line)] = self._line * n_lines
+        return n_lines * len(self._line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"text": "' + b"x" * 4000 + b'", "label": "x"}\n',
+        b"1,2" + b" 1:0.5" * 500 + b"\n",
+    ],
+)
+def test_memory_is_bounded(line: bytes) -> None:
+    stream = io.BufferedReader(Endless(line, 10_000), buffer_size=1 << 16)  # at least 30 MB
+    tracemalloc.start()
+    n_examples = sum(len(batch) for batch in files.read(stream, batch=200))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert n_examples == 10_000
+    assert peak < 8e6  # a few batches of 200 lines, each 4 kB, parsed
 
 
 def test_standard_input() -> None:

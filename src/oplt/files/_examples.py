@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import isnan
 from typing import Any, NamedTuple, NoReturn
@@ -96,27 +97,33 @@ class Columns:
             msg = "Columns: separator must not be empty"
             raise InvalidParameterError(msg)
 
-    @property
+    @cached_property
     def texts(self) -> list[str]:
         """Names of the fields that make the text."""
         return _listed(self.text)
 
-    @property
+    @cached_property
     def numbers(self) -> list[str]:
         """Names of the fields that are features themselves."""
         return [] if isinstance(self.features, str) else _listed(self.features)
 
     def find_labels(self, there: Any) -> str | None:
         """Find the field that has the labels; None if they are not wanted."""
-        names = _listed(self.labels)
-        found = next((name for name in names if name in there), None)
-        if found is None and names:
+        for name in self._label_names:
+            if name in there:
+                return name
+        names = self._label_names
+        if names:
             wanted = " nor ".join(map(repr, names))
             msg = (
                 f"there is {'neither ' if len(names) > 1 else 'no '}{wanted}; if labels are not wanted, use labels=None"
             )
             raise NotAnExampleError(msg)
-        return found
+        return None
+
+    @cached_property
+    def _label_names(self) -> list[str]:
+        return _listed(self.labels)
 
 
 def _listed(names: Names) -> list[str]:

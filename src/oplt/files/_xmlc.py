@@ -91,7 +91,7 @@ class _Reader:
             return batch
         rows, first = np.unique(np.searchsorted(batch.X.indptr, large, side="right") - 1, return_index=True)
         for row, at in zip(rows, large[first], strict=True):
-            what = f"feature {batch.X.indices[at]} has the value {batch.X.data[at]}"
+            what = f"feature {batch.X.indices[at]} has the value {batch.X.data[at]:g}"
             self._problems.bad(int(batch.numbers[row]), f"{what}: values are at most {_core.LARGEST_VALUE:g} in size")
         kept = np.delete(np.arange(len(batch)), rows)
         return replace(batch, X=batch.X[kept], Y=batch.Y[kept], numbers=batch.numbers[kept])
