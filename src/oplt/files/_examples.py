@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -299,11 +299,14 @@ def _paired(given: Any) -> dict[Any, float]:
 
 def as_label_list(given: Any) -> list[Label]:
     """Check labels: a list of them, or a single one."""
-    if given is None or isinstance(given, (Mapping, float, bool)):
+    if isinstance(given, list):
+        labels = given
+    elif isinstance(given, (str, int)) and not isinstance(given, bool):
+        labels = [given]
+    else:
         hint = ": use [] if there is none" if given is None else ""
         msg = f"labels must be a list of strings or integers, or one of them, got {briefly(given)}{hint}"
         raise NotAnExampleError(msg)
-    labels = given if isinstance(given, list) else [given]
     _check_names(labels, "label")
     return labels
 
