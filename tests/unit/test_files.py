@@ -324,7 +324,7 @@ def test_texts_are_written(to: str, expected: str) -> None:
     ],
 )
 def test_what_a_format_cannot_hold_is_refused(to: str, example: tuple[Any, ...], reason: str) -> None:
-    with pytest.raises(InvalidInputError, match="the stream, line 1: ") as caught:
+    with pytest.raises(InvalidInputError, match="the stream, example 1: ") as caught:
         files.write([example], io.BytesIO(), format=to)
     assert reason in str(caught.value)
 
@@ -347,6 +347,20 @@ def test_what_is_no_example_is_not_written(example: Any, reason: str) -> None:
 def test_the_format_to_write_must_be_known(target: Any) -> None:
     with pytest.raises(InvalidParameterError, match="give a format, one of xmlc, jsonl, csv, tsv, fasttext, vw"):
         files.write([], target)
+
+
+def test_examples_that_cannot_be_converted_are_told_by_their_lines() -> None:
+    source = b'{"text": "a", "label": "x"}\n\n{"text": "b", "label": "x y"}\n'
+    with pytest.raises(InvalidInputError, match="the stream, line 3: a label of fastText has no blanks, got 'x y'"):
+        files.convert(io.BytesIO(source), io.BytesIO(), to_format="fasttext")
+    done = files.convert(io.BytesIO(source), io.BytesIO(), to_format="fasttext", on_error="skip")
+    assert (done.n_examples, done.n_skipped) == (1, 1)
+
+
+def test_batches_are_written() -> None:
+    target = io.BytesIO()
+    assert files.write(files.read(io.BytesIO(b"1 2:0.1\n2 3:1\n"), batch=1), target, format="vw") == 2
+    assert target.getvalue() == b"1 | 2:0.1\n2 | 3:1.0\n"
 
 
 def test_numbers_of_numpy_are_written() -> None:

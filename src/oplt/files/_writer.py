@@ -99,8 +99,8 @@ def write(
     >>> path.read_text()
     'kernel | heap:1 overflow:2\n'
     """
-    problems = Problems(_name(target))
-    return _write(_numbered(examples), target, _writable(format, target), separator, problems)
+    problems = Problems(_name(target), unit="example")
+    return _write(_counted(examples), target, _writable(format, target), separator, problems)
 
 
 def convert(
@@ -136,7 +136,7 @@ def convert(
     """
     to = _writable(to_format, target)
     with read(source, format=from_format, on_error=on_error, columns=columns) as reader:
-        n_written = _write(_numbered(reader), target, to, separator, reader.skipped)
+        n_written = _write(_located(reader), target, to, separator, reader.skipped)
         return Converted(n_written, reader.skipped.count, reader.skipped.messages)
 
 
@@ -153,16 +153,20 @@ def _writable(format: str | None, target: Target) -> str:  # noqa: A002
     return known
 
 
-def _numbered(examples: Iterable[Any]) -> Iterator[Example]:
-    """Examples with the lines that they came from, or counted from 1."""
+def _counted(examples: Iterable[Any]) -> Iterator[Example]:
+    """Examples, counted from 1."""
     number = 0
     for item in examples:
-        if isinstance(item, Batch):
-            for (x, labels, weight), line in zip(item, item.numbers.tolist(), strict=True):
-                yield Example(x, labels, weight, line)
-        else:
+        for example in item if isinstance(item, Batch) else [item]:
             number += 1
-            yield _checked(item, number)
+            yield _checked(example, number)
+
+
+def _located(batches: Iterable[Batch]) -> Iterator[Example]:
+    """Examples with the lines that they came from. They have been checked."""
+    for batch in batches:
+        for (x, labels, weight), number in zip(batch, batch.numbers.tolist(), strict=True):
+            yield Example(x, labels, weight, number)
 
 
 def _checked(item: Any, number: int) -> Example:
