@@ -340,10 +340,11 @@ class OnlinePLT(Predictor):
         X
             Features: a SciPy sparse or 2-D NumPy matrix, whose column numbers are the names, or an iterable of
             mappings, which is read to its end first: everything is checked before anything is learnt. Duplicate
-            entries of a sparse matrix are summed, and their order does not matter.
+            entries of a sparse matrix are summed, and their order does not matter. Or a frame of pandas, Polars or
+            Arrow: a column of numbers is a feature, a null is none. `oplt.features.join` puts several together.
         Y
             Labels: for each example a list of them or a single one, or an indicator matrix of 0 and 1, whose column
-            numbers are the names.
+            numbers are the names. Or a column of a frame, or a frame of indicators, whose columns are the names.
         weights
             How much each example counts; 1 if not given.
         """

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from oplt import _core
+from oplt import _core, frames
 from oplt._typing import FloatArray, Label, LabelRows, PointerArray, Row, Rows
 from oplt.errors import InvalidInputError
 
@@ -71,7 +71,11 @@ class NamedRows:
 
 
 def as_rows(X: Rows) -> NamedRows:  # noqa: N803 (a matrix)
-    """Features of many examples: a SciPy sparse or 2-D NumPy matrix, or mappings from names to values."""
+    """Features of many examples: a sparse or 2-D NumPy matrix, a frame, or mappings from names to values."""
+    if isinstance(X, NamedRows):
+        return X
+    if frames.is_frame(X):
+        return _frame_rows(X)
     if sp.issparse(X) or isinstance(X, np.ndarray):
         return _matrix_rows(_as_csr(X, "X"))
     if isinstance(X, (str, bytes, Mapping)):
@@ -84,8 +88,10 @@ def as_rows(X: Rows) -> NamedRows:  # noqa: N803 (a matrix)
 
 
 def as_labels(Y: LabelRows, n_rows: int, others_have: str = "X has") -> NamedLabels:  # noqa: N803 (a matrix)
-    """Labels of many examples: a list of labels for each, a single label for each, or an indicator matrix."""
-    if sp.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim > 1):
+    """Labels of many examples: a list of labels or a single one for each, or an indicator matrix or frame."""
+    if frames.is_frame(Y):
+        labels = _frame_labels(Y)
+    elif sp.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim > 1):
         labels = _indicator_labels(_as_csr(Y, "Y"))
     elif _is_scalar(Y) or isinstance(Y, Mapping):
         msg = f"Y must hold the labels of many rows, got one {type(Y).__name__}: use learn_one, or put it in a list"
@@ -113,7 +119,7 @@ def as_weights(weights: Any, n_rows: int) -> FloatArray | None:
     """One weight for each example, or None."""
     if weights is None:
         return None
-    given = np.asarray(weights)
+    given = np.asarray(frames.as_values(weights, "weights") if frames.is_frame(weights) else weights)
     if given.ndim != 1 or len(given) != n_rows or given.dtype.kind not in "biuf":
         msg = f"weights must be {n_rows} numbers, one for each row of X, got {briefly(weights)}"
         raise InvalidInputError(msg)
@@ -188,6 +194,19 @@ def _matrix_rows(csr: Any) -> NamedRows:
     )
     _check_size(rows)
     return _without_zeros(rows)
+
+
+def _frame_rows(frame: Any) -> NamedRows:
+    if frames.is_column(frame, "X"):
+        values = frames.as_values(frame, "X")
+        if not all(isinstance(value, Mapping) for value in values):
+            msg = "X is a single column: give a frame of columns, such as df[['name']], or a column of mappings"
+            raise InvalidInputError(msg)
+        return _mapping_rows(values)
+    names, matrix = frames.as_columns(frame, "X")
+    check_names(names, "column")
+    rows = _matrix_rows(_as_csr(matrix, "X"))
+    return NamedRows(rows.indptr, [names[column] for column in listed(rows.names)], rows.values)
 
 
 def _is_canonical(csr: Any) -> bool:
@@ -271,6 +290,15 @@ def _indicator_labels(csr: Any) -> NamedLabels:
     csr = csr.copy()
     csr.eliminate_zeros()
     return NamedLabels(csr.indptr.astype(np.int64), csr.indices.astype(np.int32))
+
+
+def _frame_labels(frame: Any) -> NamedLabels:
+    if not frames.is_indicator(frame, "Y"):
+        return _listed_labels(frames.as_values(frame, "Y"))
+    names, matrix = frames.as_columns(frame, "Y")
+    check_names(names, "column")
+    labels = _indicator_labels(_as_csr(matrix, "Y"))
+    return NamedLabels(labels.indptr, [names[column] for column in listed(labels.names)])
 
 
 def _listed_labels(rows: Iterable[Any]) -> NamedLabels:
