@@ -61,6 +61,9 @@ Forest::Forest(const TrainParams& params) : params_(params) {
 Forest::Forest(const TrainParams& params, LabelTree tree) : Forest(OnlinePlt(params, std::move(tree))) {}
 
 Forest::Forest(OnlinePlt tree) : params_(tree.params()) {
+  if (params_.trees > 1 || params_.warm_up > 0) {
+    throw InvalidParameter("a model that starts from a tree has one tree and no warm-up");
+  }
   trees_.push_back(std::move(tree));
   start_reservoir();
 }

@@ -106,8 +106,10 @@ void TrainParams::validate() const {
   require(gate >= 0 && gate < 0.5F, "gate", "at least 0 and below 0.5, the first gradient of every classifier", gate);
   require(trees >= 1, "trees", "at least 1", trees);
   require(trees == 1 || varies(policy), "trees",
-          "1 unless the policy is 'best-greedy' or 'random': others make the same tree again", trees);
-  require(warm_up == 0 || grows(policy), "warm_up", "0 with policy 'fixed', whose tree stays as it is", warm_up);
+          "1 unless the policy is one of best-greedy and random, since others make the same tree again", trees);
+  require(warm_up == 0 || varies(policy), "warm_up",
+          "0 unless the policy is one of best-greedy and random, since others make trees of a form of their own",
+          warm_up);
 }
 
 void BatchParams::validate() const {

@@ -238,6 +238,13 @@ void settle_size(LabelledRows& rows, const std::optional<Header>& header) {
   }
 }
 
+/// Forgets what a line that turned out wrong has left.
+void drop_unfinished_row(LabelledRows& rows) {
+  rows.features.resize(static_cast<std::size_t>(rows.x_indptr.back()));
+  rows.values.resize(rows.features.size());
+  rows.labels.resize(static_cast<std::size_t>(rows.y_indptr.back()));
+}
+
 }  // namespace
 
 LabelledRows parse_text(std::string_view text, std::size_t threads, std::size_t chunk_bytes) {
@@ -248,6 +255,22 @@ LabelledRows parse_text(std::string_view text, std::size_t threads, std::size_t 
   LabelledRows rows = join(std::move(chunks));
   settle_size(rows, preamble.header);
   return rows;
+}
+
+ParsedLines parse_lines(std::string_view text, const LineLimits& limits) {
+  ParsedLines parsed;
+  parsed.rows.x_indptr.push_back(0);
+  parsed.rows.y_indptr.push_back(0);
+  for (std::size_t number = 0; !text.empty(); ++number) {
+    const std::string_view line = without_comment(take_line(text));
+    try {
+      parse_line(line, limits, parsed.rows);
+    } catch (const InvalidInput& error) {
+      drop_unfinished_row(parsed.rows);
+      parsed.bad.push_back({number, error.what()});
+    }
+  }
+  return parsed;
 }
 
 }  // namespace oplt

@@ -82,7 +82,8 @@ TEST("what goes beyond the paper is refused where it would do nothing") {
   fixed.replay = 1;
   fixed.validate();
   fixed.warm_up = 5;
-  CHECK_THROWS_WITH(InvalidParameter, "warm_up must be 0 with policy 'fixed'", fixed.validate());
+  CHECK_THROWS_WITH(InvalidParameter, "warm_up must be 0 unless the policy is one of best-greedy and random",
+                    fixed.validate());
 }
 
 TEST("the trees of a forest have settings of their own, all of them valid and different") {

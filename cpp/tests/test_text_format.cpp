@@ -97,6 +97,28 @@ TEST("a header that disagrees is refused") {
   CHECK_THROWS_WITH(InvalidInput, "line 1: there is no example", parse(""));
 }
 
+TEST("lines of a stream: what is wrong is left out and told") {
+  const ParsedLines parsed = parse_lines("4,1 8:0.5 2:1\nx 1:1\n\n0 3:1 5:\r\n1 7:2 # good\n9 9:9", {9, 5});
+  CHECK(parsed.rows.x_indptr == Pointers{0, 2, 2, 3});
+  CHECK(parsed.rows.features == Indices{2, 8, 7});
+  CHECK(parsed.rows.values == std::vector<Real>{1, 0.5F, 2});
+  CHECK(parsed.rows.y_indptr == Pointers{0, 2, 2, 3});
+  CHECK(parsed.rows.labels == Indices{1, 4, 1});
+  CHECK_EQ(parsed.bad.size(), 3U);
+  CHECK_EQ(parsed.bad[0].line, 1U);
+  CHECK_EQ(parsed.bad[1].what, "feature '5:' has no value");
+  CHECK_EQ(parsed.bad[2].what, "label '9' is too large: the largest allowed is 4, as the header says");
+}
+
+TEST("lines give what the whole text gives, if nothing is wrong") {
+  std::string text = make_text(500);
+  const LabelledRows expected = parse(text);
+  const ParsedLines parsed = parse_lines(std::string_view(text).substr(text.find('\n') + 1), {});
+  CHECK(parsed.bad.empty());
+  CHECK(parsed.rows.x_indptr == expected.x_indptr && parsed.rows.features == expected.features);
+  CHECK(parsed.rows.values == expected.values && parsed.rows.labels == expected.labels);
+}
+
 TEST("quoted text is short and ASCII") {
   CHECK_EQ(quoted("a b"), "'a b'");
   CHECK_EQ(quoted("\xff\n"), "'\\xff\\x0a'");

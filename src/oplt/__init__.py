@@ -4,13 +4,14 @@
 
 from importlib.metadata import version
 
-from oplt import datasets, evaluate, metrics, text, trees
+from oplt import datasets, evaluate, features, files, metrics, text, trees
 from oplt.ensemble import Ensemble
 from oplt.errors import (
     BrokenModelError,
     FrozenModelError,
     InvalidInputError,
     InvalidParameterError,
+    MissingPackageError,
     ModelFormatError,
     OpltError,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "InvalidInputError",
     "InvalidParameterError",
     "LabelTree",
+    "MissingPackageError",
     "ModelFormatError",
     "OnlinePLT",
     "OpltError",
@@ -32,6 +34,8 @@ __all__ = [
     "__version__",
     "datasets",
     "evaluate",
+    "features",
+    "files",
     "metrics",
     "text",
     "trees",

@@ -4,16 +4,12 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import os
 import shutil
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +17,7 @@ import scipy.sparse as sp
 
 from oplt import _core
 from oplt._typing import FloatArray, PointerArray
+from oplt.compression import LONGEST_MAGIC, by_magic, telling_damage
 from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.params import count
 
@@ -28,11 +25,6 @@ __all__ = ["load_xmlc", "make_stream"]
 
 _Matrix: TypeAlias = "sp.csr_array[np.float32, tuple[int, int]]"
 
-_OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {  # by how a file begins
-    b"\x1f\x8b": gzip.open,
-    b"\xfd7zXZ\x00": lzma.open,
-    b"BZh": bz2.open,
-}
 _BLOCK_BYTES = 1 << 20
 
 _OWN_WORDS = 4  # of each label
@@ -56,7 +48,7 @@ def load_xmlc(path: str | os.PathLike[str], *, threads: int | None = None) -> tu
     Parameters
     ----------
     path
-        Text file, plain or compressed by gzip, xz or bzip2: its content tells.
+        Text file, plain or compressed by gzip, bzip2, xz or zstd: its content tells.
     threads
         Threads that parse; by default as many as the machine has. They do not change the result.
 
@@ -105,25 +97,19 @@ def _as_csr(values: FloatArray, indices: npt.NDArray[np.int32], indptr: PointerA
 
 def _read(path: Path) -> npt.NDArray[np.uint8]:
     with path.open("rb") as file:
-        start = file.peek(8)
-        for magic, opener in _OPENERS.items():
-            if start.startswith(magic):
-                return np.frombuffer(_decompress(opener(file), path), dtype=np.uint8)
+        compression = by_magic(file.peek(LONGEST_MAGIC))
+        if compression is not None:
+            with telling_damage(str(path)), compression.open(file, "rb") as stream:
+                return np.frombuffer(_decompress(stream), dtype=np.uint8)
         if path.is_file():
             return np.fromfile(file, dtype=np.uint8)  # much faster than read(): NumPy's memory is in huge pages
         return np.frombuffer(file.read(), dtype=np.uint8)  # a pipe, say
 
 
-def _decompress(stream: IO[bytes], path: Path) -> memoryview:
+def _decompress(stream: IO[bytes]) -> memoryview:
     """All in one growing buffer: `stream.read()` would hold the text twice."""
     text = io.BytesIO()
-    try:
-        shutil.copyfileobj(stream, text, _BLOCK_BYTES)
-    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the file cannot be read; what is wrong with its content has no number
-        msg = f"{path}: the compressed data is damaged or cut off: {error}"
-        raise InvalidInputError(msg) from None
+    shutil.copyfileobj(stream, text, _BLOCK_BYTES)
     return text.getbuffer()
 
 

@@ -20,7 +20,8 @@ from oplt.model import OnlinePLT
 from oplt.params import count, predict_params
 from oplt.persistence import ENSEMBLE
 from oplt.predictions import Predictions
-from oplt.validation import NamedRows, Texts
+from oplt.text import Texts
+from oplt.validation import NamedRows
 
 __all__ = ["Ensemble"]
 

@@ -11,6 +11,7 @@ __all__ = [
     "FrozenModelError",
     "InvalidInputError",
     "InvalidParameterError",
+    "MissingPackageError",
     "ModelFormatError",
     "OpltError",
 ]
@@ -26,6 +27,10 @@ class InvalidParameterError(OpltError, ValueError):
 
 class InvalidInputError(OpltError, ValueError):
     """An example, a label, a feature or a tree cannot be used."""
+
+
+class MissingPackageError(OpltError, ImportError):
+    """Something needs a package that is not installed."""
 
 
 class BrokenModelError(OpltError, RuntimeError):

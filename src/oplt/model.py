@@ -15,9 +15,9 @@ from oplt._typing import FloatArray, LabelRows, Labels, Row, Rows
 from oplt.errors import InvalidInputError
 from oplt.params import BEYOND_THE_PAPER, BatchSettings, Settings, check_setting_names
 from oplt.predictor import Predictor
-from oplt.text import TextFeatures, as_text_features, core_of, rows_to_cluster, settings_of
+from oplt.text import TextFeatures, Texts, as_text_features, as_texts, core_of, rows_to_cluster, settings_of
 from oplt.tree import LabelTree
-from oplt.validation import NamedLabels, NamedRows, Texts, as_labels, as_rows, as_texts, as_weights
+from oplt.validation import NamedLabels, NamedRows, as_labels, as_rows, as_weights
 
 __all__ = ["OnlinePLT"]
 
@@ -74,7 +74,7 @@ class OnlinePLT(Predictor):
         Keep the first examples, so many of them. When they have been learnt, build the tree that `warm_start` would
         have built from them, learn them again on it, and forget them: a warm start for those who have no sample ahead.
         Until then the tree grows by the policy. The example that ends the warm-up takes as long as all of it, and
-        Ctrl-C waits for that. 0: there is none.
+        Ctrl-C waits for that. Only for best-greedy and random. 0: there is none.
     replay
         After each new example, learn so many past ones again, drawn from a sample of the stream of at most 65,536: more
         than one pass over the data, while the stream goes on. Each costs about the time of a new one. The label memory,
@@ -369,11 +369,12 @@ class OnlinePLT(Predictor):
         X
             Features: a SciPy sparse or 2-D NumPy matrix, whose column numbers are the names, or an iterable of
             mappings, which is read to its end first: everything is checked before anything is learnt. Duplicate
-            entries of a sparse matrix are summed, and their order does not matter. If the model takes texts, an
-            iterable of them.
+            entries of a sparse matrix are summed, and their order does not matter. Or a frame of pandas, Polars or
+            Arrow: a column of numbers is a feature, a null is none. `oplt.features.join` puts several together.
+            If the model takes texts, an iterable or a column of them.
         Y
             Labels: for each example a list of them or a single one, or an indicator matrix of 0 and 1, whose column
-            numbers are the names.
+            numbers are the names. Or a column of a frame, or a frame of indicators, whose columns are the names.
         weights
             How much each example counts; 1 if not given.
         """

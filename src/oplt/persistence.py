@@ -101,15 +101,16 @@ def write(settings: AnySettings, model: _core.Model, path: Path) -> None:
 
 
 @contextmanager
-def replacing(path: Path, kind: Kind) -> Iterator[IO[bytes]]:
+def replacing(path: Path, kind: Kind | None = None) -> Iterator[IO[bytes]]:
     """Open a temporary file beside `path`, which takes its name if all goes well.
 
-    A file that is there already is replaced only if it is of the same kind.
+    If the kind is told, a file that is there already is replaced only if it is of the same kind.
     """
     path = path.resolve()  # through a link, to the file itself
     if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, f"there is no such folder to save the {kind.name} in", str(path.parent))
-    if path.exists() and not _begins_with(path, kind.magic):
+        what = kind.name if kind else "file"
+        raise FileNotFoundError(errno.ENOENT, f"there is no such folder to save the {what} in", str(path.parent))
+    if kind and path.exists() and not _begins_with(path, kind.magic):
         msg = f"{path} exists and is not an oplt {kind.name}: save under another name, or remove it first"
         raise InvalidInputError(msg)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")

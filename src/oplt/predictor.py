@@ -16,9 +16,9 @@ from oplt import _core, persistence
 from oplt._typing import FloatArray, IdArray, Label, PointerArray, Row, Rows
 from oplt.params import BatchSettings, Settings, count, predict_params
 from oplt.predictions import Predictions, named
-from oplt.text import TextFeatures
+from oplt.text import TextFeatures, Texts, as_text, as_texts
 from oplt.tree import LabelTree
-from oplt.validation import NamedRows, Texts, as_row, as_rows, as_text, as_texts
+from oplt.validation import NamedRows, as_row, as_rows
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # part of Python since 3.11

@@ -5,24 +5,65 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from oplt import _core
+from oplt import _core, frames
 from oplt._typing import Name
-from oplt.errors import InvalidParameterError
+from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.params import Range, TextSettings
-from oplt.validation import NamedRows, Texts, as_rows, as_texts
+from oplt.validation import NamedRows, as_rows, briefly
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # part of Python since 3.11
 
 __all__ = ["TextFeatures"]
+
+_WANTS_TEXTS = "; a model that takes features, not texts, is made without features="
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Examples as texts."""
+
+    texts: list[str]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def chunk(self, begin: int, end: int) -> Texts:
+        """Texts [begin, end)."""
+        return Texts(self.texts[begin:end])
+
+
+def as_texts(X: Any) -> Texts:  # noqa: N803 (for as_rows it is a matrix)
+    """Texts of many examples: any iterable of strings, or a column of a frame."""
+    if isinstance(X, (str, bytes, Mapping)):
+        msg = f"X must hold many texts, got one {type(X).__name__}: use learn_one or predict_one, or put it in a list"
+        raise InvalidInputError(msg)
+    if sp.issparse(X) or not (isinstance(X, Iterable) or frames.is_frame(X)):
+        msg = f"X must be a list of texts, got {type(X).__name__}{_WANTS_TEXTS}"
+        raise InvalidInputError(msg)
+    texts = frames.as_values(X, "X") if frames.is_frame(X) else list(X)
+    if not set(map(type, texts)) <= {str}:
+        bad = next((i for i, text in enumerate(texts) if not isinstance(text, str)), None)
+        if bad is not None:
+            msg = f"row {bad} of X must be a text (str), got {briefly(texts[bad])}{_WANTS_TEXTS}"
+            raise InvalidInputError(msg)
+    return Texts(texts)
+
+
+def as_text(x: Any) -> Texts:
+    """Text of one example."""
+    if not isinstance(x, str):
+        msg = f"x must be a text (str), got {briefly(x)}{_WANTS_TEXTS}"
+        raise InvalidInputError(msg)
+    return Texts([x])
 
 
 class TextFeatures:

@@ -14,19 +14,16 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from oplt import _core
+from oplt import _core, frames
 from oplt._typing import FloatArray, Label, LabelRows, PointerArray, Row, Rows
 from oplt.errors import InvalidInputError
 
 __all__ = [
     "NamedLabels",
     "NamedRows",
-    "Texts",
     "as_labels",
     "as_row",
     "as_rows",
-    "as_text",
-    "as_texts",
     "as_weights",
     "briefly",
     "check_names",
@@ -37,7 +34,6 @@ __all__ = [
 _LARGEST_VALUE = _core.LARGEST_VALUE
 _LARGEST_WEIGHT = _core.LARGEST_WEIGHT
 
-_WANTS_TEXTS = "; a model that takes features, not texts, is made without features="
 _WANTS_FEATURES = '; a model that takes texts is made with features="text"'
 
 Names = list[Any] | npt.NDArray[np.int32]
@@ -76,47 +72,12 @@ class NamedRows:
         return NamedRows(self.indptr[begin : end + 1], self.names[first:last], self.values[first:last])
 
 
-@dataclass(frozen=True)
-class Texts:
-    """Examples as texts."""
-
-    texts: list[str]
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def chunk(self, begin: int, end: int) -> Texts:
-        """Texts [begin, end)."""
-        return Texts(self.texts[begin:end])
-
-
-def as_texts(X: Any) -> Texts:  # noqa: N803 (for as_rows it is a matrix)
-    """Texts of many examples: any iterable of strings."""
-    if isinstance(X, (str, bytes, Mapping)):
-        msg = f"X must hold many texts, got one {type(X).__name__}: use learn_one or predict_one, or put it in a list"
-        raise InvalidInputError(msg)
-    if sp.issparse(X) or not isinstance(X, Iterable):
-        msg = f"X must be a list of texts, got {type(X).__name__}{_WANTS_TEXTS}"
-        raise InvalidInputError(msg)
-    texts = list(X)
-    if not set(map(type, texts)) <= {str}:
-        bad = next((i for i, text in enumerate(texts) if not isinstance(text, str)), None)
-        if bad is not None:
-            msg = f"row {bad} of X must be a text (str), got {briefly(texts[bad])}{_WANTS_TEXTS}"
-            raise InvalidInputError(msg)
-    return Texts(texts)
-
-
-def as_text(x: Any) -> Texts:
-    """Text of one example."""
-    if not isinstance(x, str):
-        msg = f"x must be a text (str), got {briefly(x)}{_WANTS_TEXTS}"
-        raise InvalidInputError(msg)
-    return Texts([x])
-
-
 def as_rows(X: Rows) -> NamedRows:  # noqa: N803 (a matrix)
-    """Features of many examples: a SciPy sparse or 2-D NumPy matrix, or mappings from names to values."""
+    """Features of many examples: a sparse or 2-D NumPy matrix, a frame, or mappings from names to values."""
+    if isinstance(X, NamedRows):
+        return X
+    if frames.is_frame(X):
+        return _frame_rows(X)
     if sp.issparse(X) or isinstance(X, np.ndarray):
         return _matrix_rows(_as_csr(X, "X"))
     if isinstance(X, (str, bytes, Mapping)):
@@ -129,8 +90,10 @@ def as_rows(X: Rows) -> NamedRows:  # noqa: N803 (a matrix)
 
 
 def as_labels(Y: LabelRows, n_rows: int, others_have: str = "X has") -> NamedLabels:  # noqa: N803 (a matrix)
-    """Labels of many examples: a list of labels for each, a single label for each, or an indicator matrix."""
-    if sp.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim > 1):
+    """Labels of many examples: a list of labels or a single one for each, or an indicator matrix or frame."""
+    if frames.is_frame(Y):
+        labels = _frame_labels(Y)
+    elif sp.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim > 1):
         labels = _indicator_labels(_as_csr(Y, "Y"))
     elif _is_scalar(Y) or isinstance(Y, Mapping):
         msg = f"Y must hold the labels of many rows, got one {type(Y).__name__}: use learn_one, or put it in a list"
@@ -157,7 +120,7 @@ def as_weights(weights: Any, n_rows: int) -> FloatArray | None:
     """One weight for each example, or None."""
     if weights is None:
         return None
-    given = np.asarray(weights)
+    given = np.asarray(frames.as_values(weights, "weights") if frames.is_frame(weights) else weights)
     if given.ndim != 1 or len(given) != n_rows or given.dtype.kind not in "biuf":
         msg = f"weights must be {n_rows} numbers, one for each row of X, got {briefly(weights)}"
         raise InvalidInputError(msg)
@@ -232,6 +195,19 @@ def _matrix_rows(csr: Any) -> NamedRows:
     )
     _check_size(rows)
     return _without_zeros(rows)
+
+
+def _frame_rows(frame: Any) -> NamedRows:
+    if frames.is_column(frame, "X"):
+        values = frames.as_values(frame, "X")
+        if not all(isinstance(value, Mapping) for value in values):
+            msg = "X is a single column: give a frame of columns, such as df[['name']], or a column of mappings"
+            raise InvalidInputError(msg)
+        return _mapping_rows(values)
+    names, matrix = frames.as_columns(frame, "X")
+    check_names(names, "column")
+    rows = _matrix_rows(_as_csr(matrix, "X"))
+    return NamedRows(rows.indptr, [names[column] for column in listed(rows.names)], rows.values)
 
 
 def _is_canonical(csr: Any) -> bool:
@@ -316,6 +292,15 @@ def _indicator_labels(csr: Any) -> NamedLabels:
     csr = csr.copy()
     csr.eliminate_zeros()
     return NamedLabels(csr.indptr.astype(np.int64), csr.indices.astype(np.int32))
+
+
+def _frame_labels(frame: Any) -> NamedLabels:
+    if not frames.is_indicator(frame, "Y"):
+        return _listed_labels(frames.as_values(frame, "Y"))
+    names, matrix = frames.as_columns(frame, "Y")
+    check_names(names, "column")
+    labels = _indicator_labels(_as_csr(matrix, "Y"))
+    return NamedLabels(labels.indptr, [names[column] for column in listed(labels.names)])
 
 
 def _listed_labels(rows: Iterable[Any]) -> NamedLabels:

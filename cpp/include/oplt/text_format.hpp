@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,14 @@ struct LabelledRows {
   std::int64_t n_labels = 0;
 };
 
+inline constexpr std::int64_t kMostColumns = std::int64_t{1} << 31;  // indices are int32
+
+/// Indices must be below these.
+struct LineLimits {
+  std::int64_t n_features = kMostColumns;
+  std::int64_t n_labels = kMostColumns;
+};
+
 /// Large enough that handing out work costs nothing, small enough that all threads have some.
 inline constexpr std::size_t kTextChunk = std::size_t{1} << 21;
 
@@ -33,5 +42,20 @@ inline constexpr std::size_t kTextChunk = std::size_t{1} << 21;
 /// InvalidInput, beginning with "line <number>: ", for the first line that is wrong. Takes the memory of the result
 /// and of a chunk, besides the text.
 LabelledRows parse_text(std::string_view text, std::size_t threads, std::size_t chunk_bytes = kTextChunk);
+
+/// A line that is no example, counted from 0.
+struct BadLine {
+  std::size_t line = 0;
+  std::string what;
+};
+
+/// The examples of some lines, and the lines that are none.
+struct ParsedLines {
+  LabelledRows rows;
+  std::vector<BadLine> bad;
+};
+
+/// Parses lines from the middle of a text: each of them is an example, an empty one too. What follows a '#' is ignored.
+ParsedLines parse_lines(std::string_view text, const LineLimits& limits);
 
 }  // namespace oplt

@@ -4,21 +4,12 @@
 // One line of the text format: `l1,l2,… f:v f:v …`.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "oplt/text_format.hpp"
 
 namespace oplt {
-
-inline constexpr std::int64_t kMostColumns = std::int64_t{1} << 31;  // indices are int32
-
-/// Indices must be below these.
-struct LineLimits {
-  std::int64_t n_features = kMostColumns;
-  std::int64_t n_labels = kMostColumns;
-};
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 

@@ -1,0 +1,80 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Compressed files: known by how they begin when they are read, by their names when they are written."""
+
+from __future__ import annotations
+
+import importlib
+import lzma
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Any, cast
+
+from oplt.errors import InvalidInputError, MissingPackageError
+
+__all__ = ["LONGEST_MAGIC", "Compression", "by_magic", "by_name", "telling_damage"]
+
+
+@dataclass(frozen=True)
+class Compression:
+    """A kind of compression: how its files begin and end their names, and the module that opens them."""
+
+    magic: bytes
+    suffix: str
+    module: str
+
+    def open(self, file: IO[bytes], mode: str) -> IO[bytes]:
+        """Read (``"rb"``) or write (``"wb"``) through another file, which stays open."""
+        return cast("IO[bytes]", self._opener().open(file, mode))
+
+    def _opener(self) -> Any:
+        try:
+            return importlib.import_module(self.module)
+        except ModuleNotFoundError:
+            # Python's own modules are always there, but for zstd before 3.14.
+            msg = f"{self.suffix} files need the package backports.zstd: pip install 'oplt[zstd]'"
+            raise MissingPackageError(msg) from None
+
+
+_ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+
+_COMPRESSIONS = (
+    Compression(b"\x1f\x8b", ".gz", "gzip"),
+    Compression(b"BZh", ".bz2", "bz2"),
+    Compression(b"\xfd7zXZ\x00", ".xz", "lzma"),
+    Compression(b"\x28\xb5\x2f\xfd", ".zst", _ZSTD),
+)
+
+LONGEST_MAGIC = max(len(kind.magic) for kind in _COMPRESSIONS)
+
+
+def by_magic(start: bytes) -> Compression | None:
+    """Find how a file that begins so is compressed; None if it is not."""
+    return next((kind for kind in _COMPRESSIONS if start.startswith(kind.magic)), None)
+
+
+def by_name(name: str) -> Compression | None:
+    """Find how a file of that name is to be compressed; None if it is not."""
+    return next((kind for kind in _COMPRESSIONS if name.lower().endswith(kind.suffix)), None)
+
+
+@contextmanager
+def telling_damage(name: str) -> Iterator[None]:
+    """Say what is wrong with compressed data in terms of the file, whichever module finds it."""
+    try:
+        yield
+    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the file cannot be read; what is wrong with its content has no number
+        raise _damaged(name, error) from None
+    except Exception as error:
+        if type(error).__name__ == "ZstdError":  # of a module that may not be there
+            raise _damaged(name, error) from None
+        raise
+
+
+def _damaged(name: str, error: Exception) -> InvalidInputError:
+    return InvalidInputError(f"{name}: the compressed data is damaged or cut off: {error}")

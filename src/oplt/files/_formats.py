@@ -1,0 +1,101 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Which format a file is in: what its first lines and its name say."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import NoReturn
+
+from oplt.compression import by_name
+from oplt.errors import InvalidInputError, InvalidParameterError
+from oplt.files import _fasttext, _xmlc
+from oplt.files._examples import Columns, NotAnExampleError
+from oplt.files._table import DELIMITERS, cells
+from oplt.validation import briefly
+
+__all__ = ["FORMATS", "SAMPLE", "chosen", "of_name"]
+
+FORMATS = ("xmlc", "jsonl", "csv", "tsv", "parquet", "fasttext", "vw")
+SAMPLE = 10  # lines that are looked at
+
+_OTHER_NAMES = {"libsvm": "xmlc", "svmlight": "xmlc", "ndjson": "jsonl", "vowpalwabbit": "vw"}
+_BY_SUFFIX = {
+    **{f".{name}": name for name in FORMATS},
+    ".svm": "xmlc",
+    ".libsvm": "xmlc",
+    ".svmlight": "xmlc",
+    ".ndjson": "jsonl",
+    ".tab": "tsv",
+    ".pq": "parquet",
+    ".ft": "fasttext",
+}
+_THERE_ARE = f"give format= one of {', '.join(FORMATS)}"
+
+
+def chosen(format: str | None, name: str, sample: list[bytes], columns: Columns) -> str:  # noqa: A002 (it is one)
+    """Tell the format: the one that is given, or the one that content and name agree on."""
+    if format is not None:
+        return checked(format)
+    by_suffix = of_name(name)
+    by_content = _of_lines([line for line in sample if line.strip()], columns)
+    if by_content is None and by_suffix is None:
+        first = briefly(next((line for line in sample if line.strip()), b"").removesuffix(b"\n"))
+        _fail(name, f"neither the name nor the first lines tell the format; the first one is {first}")
+    if by_content is not None and by_suffix is not None and by_content != by_suffix:
+        _fail(name, f"by its name the format is {by_suffix}, but the first lines look like {by_content}")
+    return by_content or by_suffix or ""
+
+
+def checked(format: str) -> str:  # noqa: A002
+    """Check the name of a format that was given."""
+    known = _OTHER_NAMES.get(format, format)
+    if known not in FORMATS:
+        msg = f"there is no format {format!r}: {_THERE_ARE}"
+        raise InvalidParameterError(msg)
+    return known
+
+
+def of_name(name: str) -> str | None:
+    """Tell the format by the end of the name, before that of a compression."""
+    compression = by_name(name)
+    plain = name[: -len(compression.suffix)] if compression else name
+    return _BY_SUFFIX.get(PurePath(plain).suffix.lower())
+
+
+def _of_lines(lines: list[bytes], columns: Columns) -> str | None:
+    """Tell the format if there is no doubt."""
+    if not lines:
+        return None
+    first = lines[0].decode(errors="replace")
+    if first.lstrip().startswith("{"):
+        return "jsonl"
+    for name, delimiter in DELIMITERS.items():
+        if _has_columns(first, delimiter, columns):
+            return name
+    if any(word.startswith(_fasttext.PREFIX) for word in first.split()):
+        return "fasttext"
+    if all(_is_vw(line) for line in lines):
+        return "vw"
+    return "xmlc" if _xmlc.looks_like(lines) else None
+
+
+def _has_columns(first: str, delimiter: str, columns: Columns) -> bool:
+    try:
+        names = {name.strip() for name in cells(first, delimiter)}
+        columns.find_labels(names)
+    except NotAnExampleError:
+        return False
+    wanted = [fields for fields in (columns.texts, columns.numbers) if fields]
+    return len(names) > 1 and any(names.issuperset(fields) for fields in wanted)
+
+
+def _is_vw(line: bytes) -> bool:
+    """Labels, a weight, a tag at most; then a bar."""
+    head, bar, _ = line.partition(b"|")
+    return bool(bar) and len(head.split()) <= 3
+
+
+def _fail(name: str, what: str) -> NoReturn:
+    msg = f"{name}: {what}; {_THERE_ARE}"
+    raise InvalidInputError(msg)

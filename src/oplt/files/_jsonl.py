@@ -1,0 +1,97 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""JSON lines: an object a line, with a text or features, labels and a weight."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from oplt.files._examples import (
+    Columns,
+    Example,
+    NotAnExampleError,
+    Problems,
+    as_features,
+    as_label_list,
+    as_weight,
+)
+from oplt.validation import briefly
+
+__all__ = ["examples", "from_fields", "line"]
+
+
+def examples(lines: Iterator[tuple[int, str]], columns: Columns, problems: Problems) -> Iterator[Example]:
+    """Read examples; blank lines are ignored."""
+    for number, text in lines:
+        if text.isspace():
+            continue
+        try:
+            yield from_fields(_parsed(text), columns, number)
+        except NotAnExampleError as error:
+            problems.bad(number, error)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        what = f"{error.msg} in column {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else str(error)
+        msg = f"not JSON: {what}"
+        raise NotAnExampleError(msg) from None
+    except RecursionError:
+        msg = "not an example: nested too deeply"
+        raise NotAnExampleError(msg) from None
+    if not isinstance(found, dict):
+        msg = f'an example is an object, such as {{"text": "...", "labels": ["..."]}}, got {briefly(found)}'
+        raise NotAnExampleError(msg)
+    return found
+
+
+def from_fields(fields: dict[str, Any], columns: Columns, number: int) -> Example:
+    """Make an example of named values, such as those of a line of JSON or of a row of a table."""
+    name = columns.find_labels(fields)
+    labels = [] if name is None else as_label_list(fields[name])
+    weight = as_weight(fields[columns.weight]) if columns.weight in fields else 1.0
+    return Example(_x(fields, columns), labels, weight, number)
+
+
+def _x(fields: dict[str, Any], columns: Columns) -> Any:
+    has_text = any(name in fields for name in columns.texts)
+    features = columns.features if isinstance(columns.features, str) else None
+    has_features = features in fields or any(name in fields for name in columns.numbers)
+    if has_text and has_features:
+        msg = "there are both a text and features: say which is wanted by text=None or features=None"
+        raise NotAnExampleError(msg)
+    if has_text:
+        return _text(fields, columns.texts)
+    if features in fields:
+        return as_features(fields[features])
+    if has_features:
+        return as_features({name: fields[name] for name in columns.numbers if fields.get(name) is not None})
+    wanted = " nor ".join(map(repr, [*columns.texts, *([features] if features else columns.numbers)]))
+    msg = f"there is no {wanted}; say what holds the text or the features by text= or features="
+    raise NotAnExampleError(msg)
+
+
+def _text(fields: dict[str, Any], names: list[str]) -> str:
+    for name in names:
+        if not isinstance(fields.get(name), str):
+            got = briefly(fields[name]) if name in fields else "nothing"
+            msg = f"{name!r} must be a text, got {got}"
+            raise NotAnExampleError(msg)
+    return " ".join(fields[name] for name in names)
+
+
+def line(example: Example) -> str:
+    """Write an example. Features whose names are not all strings become pairs: JSON's names are strings."""
+    fields: dict[str, Any] = {"labels": example.labels}
+    if isinstance(example.x, str):
+        fields = {"text": example.x, **fields}
+    else:
+        by_text = all(isinstance(name, str) for name in example.x)
+        fields = {"features": example.x if by_text else list(example.x.items()), **fields}
+    if example.weight != 1:
+        fields["weight"] = example.weight
+    return json.dumps(fields, ensure_ascii=False)

@@ -1,0 +1,70 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Parquet files, by pyarrow if it is there."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from oplt.errors import MissingPackageError
+from oplt.files._examples import Columns, Example, NotAnExampleError, Problems
+from oplt.files._jsonl import from_fields
+from oplt.files._source import Source
+
+__all__ = ["MAGIC", "examples"]
+
+MAGIC = b"PAR1"
+
+
+def examples(source: Source, size: int, columns: Columns, problems: Problems) -> Iterator[Example]:
+    """Read examples, so many rows at a time."""
+    if source.path is None or source.compression is not None:
+        problems.fatal("a Parquet file is read from its end: give the path of a file that is not compressed again")
+    for number, row in enumerate(_rows(source.path, size, columns, problems), 1):
+        try:
+            yield from_fields(_plain(row, columns), columns, number)
+        except NotAnExampleError as error:
+            problems.bad(number, error)
+
+
+def _rows(path: Path, size: int, columns: Columns, problems: Problems) -> Iterator[dict[str, Any]]:
+    arrow, parquet = _package("pyarrow"), _package("pyarrow.parquet")
+    try:
+        with parquet.ParquetFile(path) as file:
+            wanted = _wanted(file.schema_arrow.names, columns, problems)
+            for part in file.iter_batches(batch_size=size, columns=wanted):
+                yield from part.to_pylist()
+    except (arrow.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the file cannot be read; what is wrong with its content has no number
+        problems.fatal(f"not a Parquet file, or a damaged one: {error}")
+
+
+def _package(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        msg = "Parquet files need the package pyarrow: pip install 'oplt[parquet]'"
+        raise MissingPackageError(msg) from None
+
+
+def _wanted(there: list[str], columns: Columns, problems: Problems) -> list[str]:
+    """Only these columns are read from the disk."""
+    try:
+        labels = columns.find_labels(there)
+    except NotAnExampleError as error:
+        problems.fatal(f"the columns are {', '.join(map(repr, there))}, but {error}")
+    features = [columns.features] if isinstance(columns.features, str) else columns.numbers
+    names = dict.fromkeys([*columns.texts, *features, labels, columns.weight])
+    return [name for name in names if name in there]
+
+
+def _plain(row: dict[str, Any], columns: Columns) -> dict[str, Any]:
+    """Leave out the null fields of a struct: they are absent features."""
+    features = row.get(columns.features) if isinstance(columns.features, str) else None
+    if isinstance(features, dict):
+        row[str(columns.features)] = {name: value for name, value in features.items() if value is not None}
+    return row

@@ -1,0 +1,125 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Where bytes come from, line by line: a file, standard input or a stream, plain or compressed."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from oplt.compression import LONGEST_MAGIC, by_magic, telling_damage
+from oplt.errors import InvalidInputError
+from oplt.files._examples import Problems
+from oplt.validation import briefly
+
+__all__ = ["MOST_LINE_BYTES", "Source", "decoded"]
+
+MOST_LINE_BYTES = 1 << 26  # what is longer is no text; so memory is bounded whatever is read
+
+_BOM = b"\xef\xbb\xbf"
+_OTHER_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
+
+class Source:
+    """The bytes of a file, from its first on, decompressed."""
+
+    def __init__(self, given: Any) -> None:
+        self.path: Path | None = None  # of a file that can be opened again
+        self._owned = False
+        file = self._opened(given)
+        try:
+            self.start = _first_bytes(file)
+            whole: IO[bytes] = io.BufferedReader(_Rejoined(self.start, file))
+            self.compression = by_magic(self.start)
+            self._stream = whole if self.compression is None else self.compression.open(whole, "rb")
+        except BaseException:
+            self._close(file)
+            raise
+        self._file = file
+
+    def _opened(self, given: Any) -> IO[bytes]:
+        if given == "-":
+            self.name = "standard input"
+            return sys.stdin.buffer
+        if isinstance(given, (str, os.PathLike)):
+            self.path, self.name, self._owned = Path(given), os.fspath(given), True
+            return self.path.open("rb")
+        if isinstance(given, io.TextIOBase) or not callable(getattr(given, "read", None)):
+            msg = f"what to read must be a path, '-' for standard input, or a stream of bytes, got {briefly(given)}"
+            raise InvalidInputError(msg)
+        name = getattr(given, "name", None)
+        self.name = name if isinstance(name, str) else "the stream"
+        return given  # type: ignore[no-any-return]
+
+    def lines(self, problems: Problems) -> Iterator[tuple[int, bytes]]:
+        """Go through the lines with their numbers, from 1, each with its end; without a byte order mark."""
+        readline = self._stream.readline
+        with telling_damage(self.name):
+            line = _without_bom(readline(MOST_LINE_BYTES), problems)
+            number = 1
+            while line:
+                if len(line) == MOST_LINE_BYTES and not line.endswith(b"\n"):
+                    while not line.endswith(b"\n") and (line := readline(MOST_LINE_BYTES)):
+                        pass
+                    problems.bad(number, f"longer than {MOST_LINE_BYTES >> 20} MiB: is it a file of lines?")
+                else:
+                    yield number, line
+                line = readline(MOST_LINE_BYTES)
+                number += 1
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        self._close(self._file)
+
+    def _close(self, file: IO[bytes]) -> None:
+        if self._owned:
+            file.close()
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream from its beginning again, of which the first bytes have been read already."""
+
+    def __init__(self, start: bytes, rest: IO[bytes]) -> None:
+        self._start = start
+        self._read: Any = getattr(rest, "read1", rest.read)  # what is there, without waiting for more
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        view = memoryview(buffer)
+        chunk = self._start[: len(view)] if self._start else self._read(len(view))
+        self._start = self._start[len(chunk) :]
+        view[: len(chunk)] = chunk
+        return len(chunk)
+
+
+def _first_bytes(file: IO[bytes]) -> bytes:
+    start = b""
+    while len(start) < LONGEST_MAGIC and (more := file.read(LONGEST_MAGIC - len(start))):
+        if not isinstance(more, bytes):
+            msg = "what to read gives text: open it in binary mode"
+            raise InvalidInputError(msg)
+        start += more
+    return start
+
+
+def _without_bom(line: bytes, problems: Problems) -> bytes:
+    encoding = _OTHER_BOMS.get(line[:2])
+    if encoding:
+        problems.fatal(f"the text is {encoding}, but UTF-8 is read: convert it, as iconv -f {encoding} -t UTF-8 does")
+    return line.removeprefix(_BOM)
+
+
+def decoded(lines: Iterator[tuple[int, bytes]], problems: Problems) -> Iterator[tuple[int, str]]:
+    """Go through the lines as texts, each with its end; those that are not UTF-8 are bad."""
+    for number, line in lines:
+        try:
+            yield number, line.decode()
+        except UnicodeDecodeError as error:
+            what = f"byte {line[error.start]:#04x} in position {error.start + 1} is not UTF-8"
+            problems.bad(number, f"{what}: convert the file, as iconv -f LATIN1 -t UTF-8 does, if that is what it is")

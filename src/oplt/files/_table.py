@@ -1,0 +1,214 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Tables as text: CSV and TSV, with the names of the columns in the first line."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from oplt.files._examples import Columns, Example, NotAnExampleError, Problems, as_number
+from oplt.files._jsonl import from_fields
+from oplt.files._source import MOST_LINE_BYTES
+
+__all__ = ["DELIMITERS", "cells", "examples", "header", "line"]
+
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+Line = tuple[int, str]
+
+
+class _OpenQuoteError(NotAnExampleError):
+    """The record goes on in the next line."""
+
+
+def examples(lines: Iterator[Line], columns: Columns, problems: Problems, delimiter: str) -> Iterator[Example]:
+    """Read examples; blank lines are ignored."""
+    records = _records(lines, delimiter, problems)
+    number, names = next(records, (0, []))
+    if not names:
+        return
+    table = _Table(names, columns)
+    table.check(number, problems, delimiter)
+    for number, found in records:
+        try:
+            yield table.example(found, number)
+        except NotAnExampleError as error:
+            problems.bad(number, error)
+
+
+class _Table:
+    """Which column of a table is what."""
+
+    def __init__(self, names: list[str], columns: Columns) -> None:
+        self._names = [name.strip() for name in names]
+        self._columns = columns
+        self._wanted = {*columns.texts, *columns.numbers, columns.weight}
+
+    def check(self, number: int, problems: Problems, delimiter: str) -> None:
+        """Refuse a table that lacks what is wanted: no line of it could be read."""
+        columns, names = self._columns, self._names
+        where = (
+            f"{problems.unit} {number}: the columns are {', '.join(map(repr, names))} (divided by {delimiter!r}), but"
+        )
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            problems.fatal(f"{where} {twice!r} comes twice")
+        missing = [name for name in (*columns.texts, *columns.numbers) if name not in names]
+        if isinstance(columns.text, str) and columns.numbers and missing == [columns.text]:
+            missing = []  # the text is not there, and not wanted
+        if missing:
+            problems.fatal(f"{where} there is no {missing[0]!r}: give columns=Columns(text=..., features=[...])")
+        try:
+            self._labels = columns.find_labels(names)
+        except NotAnExampleError as error:
+            problems.fatal(f"{where} {error}")
+
+    def example(self, found: list[str], number: int) -> Example:
+        """Make an example of the cells of a row."""
+        if len(found) != len(self._names):
+            msg = f"there are {len(found)} cells, but {len(self._names)} columns"
+            raise NotAnExampleError(msg)
+        fields: dict[str, Any] = {
+            name: cell for name, cell in zip(self._names, found, strict=True) if name in self._wanted
+        }
+        weight = self._columns.weight
+        if weight is not None and not fields.get(weight, "1").strip():
+            del fields[weight]
+        for name in self._columns.numbers:
+            fields[name] = _number(name, fields[name])
+        if self._labels is not None:
+            fields[self._labels] = self._label_list(found[self._names.index(self._labels)])
+        return from_fields(fields, self._columns, number)
+
+    def _label_list(self, cell: str) -> list[str]:
+        if self._labels == "label":
+            if not cell.strip():
+                msg = "the label is empty; a column of lists, which may be empty, is called 'labels'"
+                raise NotAnExampleError(msg)
+            return [cell.strip()]
+        parts = [part.strip() for part in cell.split(self._columns.separator)]
+        return [] if parts == [""] else parts
+
+
+def _number(name: str, cell: str) -> float | None:
+    if not cell.strip():
+        return None
+    try:
+        return as_number(cell)
+    except ValueError:
+        msg = f"{name!r} must be a number, got {cell!r}"
+        raise NotAnExampleError(msg) from None
+
+
+class _Lines:
+    """Lines, some of which may be read again."""
+
+    def __init__(self, lines: Iterator[Line]) -> None:
+        self._lines = lines
+        self._again: deque[Line] = deque()
+
+    def take(self) -> Line | None:
+        return self._again.popleft() if self._again else next(self._lines, None)
+
+    def put_back(self, lines: list[Line]) -> None:
+        self._again.extendleft(reversed(lines))
+
+
+def _records(given: Iterator[Line], delimiter: str, problems: Problems) -> Iterator[tuple[int, list[str]]]:
+    """Divide lines into cells; a quoted cell may hold ends of lines.
+
+    If a quote is not closed where it should be, only the line where it opens is bad: reading goes on with the next one.
+    """
+    lines = _Lines(given)
+    while (first := lines.take()) is not None:
+        number, text = first
+        if not text.strip("\r\n"):
+            continue
+        more: list[Line] = []
+        while True:
+            try:
+                yield number, cells(text, delimiter)
+            except _OpenQuoteError as error:
+                if (rest := _up_to_quote(lines, more, MOST_LINE_BYTES - len(text))) is not None:
+                    text += rest
+                    continue
+                lines.put_back(more)
+                problems.bad(number, error)
+            except NotAnExampleError as error:
+                lines.put_back(more)
+                problems.bad(number, error)
+            break
+
+
+def _up_to_quote(lines: _Lines, more: list[Line], most: int) -> str | None:
+    """Take lines up to one that may close a quote; None if there is none near enough."""
+    taken: list[str] = []
+    while most > 0 and (following := lines.take()) is not None:
+        more.append(following)
+        taken.append(following[1])
+        most -= len(following[1])
+        if '"' in following[1]:
+            return "".join(taken)
+    return None
+
+
+def cells(record: str, delimiter: str) -> list[str]:
+    """Divide one record into its cells."""
+    text = record.removesuffix("\n").removesuffix("\r")
+    if '"' not in text:
+        return text.split(delimiter)
+    found, position = [], 0
+    while True:
+        if text.startswith('"', position):
+            cell, position = _quoted(text, position, record)
+        else:
+            end = text.find(delimiter, position)
+            end = len(text) if end < 0 else end
+            cell, position = text[position:end], end
+        found.append(cell)
+        if position == len(text):
+            return found
+        if not text.startswith(delimiter, position):
+            msg = f"a quoted cell ends before its delimiter: {text[position : position + 20]!r} follows"
+            raise NotAnExampleError(msg)
+        position += len(delimiter)
+
+
+def _quoted(text: str, position: int, record: str) -> tuple[str, int]:
+    """Read a quoted cell: its content, and where it ends."""
+    end = position + 1
+    while True:
+        end = text.find('"', end)
+        if end < 0:
+            msg = f"a quote is opened and never closed: {record[position : position + 20]!r}"
+            raise _OpenQuoteError(msg)
+        if not text.startswith('""', end):
+            return text[position + 1 : end].replace('""', '"'), end + 1
+        end += 2
+
+
+def header(delimiter: str) -> str:
+    """Write the names of the columns."""
+    return delimiter.join(["text", "labels", "weight"])
+
+
+def line(example: Example, delimiter: str, separator: str) -> str:
+    """Write an example as a row."""
+    if not isinstance(example.x, str):
+        msg = "a table is written of texts, but the example has features"
+        raise NotAnExampleError(msg)
+    labels = list(map(str, example.labels))
+    bad = next((label for label in labels if separator in label or label != label.strip()), None)
+    if bad is not None:
+        msg = f"labels of one cell are divided by {separator!r} and have no blanks around them, got {bad!r}"
+        raise NotAnExampleError(msg)
+    weight = "" if example.weight == 1 else repr(example.weight)
+    return delimiter.join(_cell(text, delimiter) for text in (example.x, separator.join(labels), weight))
+
+
+def _cell(text: str, delimiter: str) -> str:
+    needs_quotes = delimiter in text or re.search(r'["\r\n]', text) is not None
+    return '"' + text.replace('"', '""') + '"' if needs_quotes else text

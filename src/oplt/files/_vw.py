@@ -1,0 +1,124 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""The lines of Vowpal Wabbit: `labels weight 'tag|namespace:scale name:value name ... |namespace ...`.
+
+Of its labels, the multi-label form `1,2` and the simple form `1` are read; cost-sensitive ones are refused. A name that
+is a whole number is an integer, as it is to Vowpal Wabbit. A feature of a namespace is called `namespace^name`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from oplt._typing import Label, Name
+from oplt.files._examples import (
+    Columns,
+    Example,
+    NotAnExampleError,
+    Problems,
+    as_features,
+    as_name,
+    as_number,
+    as_weight,
+)
+
+__all__ = ["examples", "line"]
+
+_BLANKS = " \t\v\f\r\n"
+_WORD = re.compile(f"[^{_BLANKS}]+")
+_COST = re.compile(r"[0-9]+:[-+.0-9eE]*")
+_NO_FEATURE = re.compile(f"[{_BLANKS}|:]")
+_NO_LABEL = re.compile(f"^'|[{_BLANKS}|,]|^{_COST.pattern}$")
+
+
+def examples(lines: Iterator[tuple[int, str]], _columns: Columns, problems: Problems) -> Iterator[Example]:
+    """Read examples; blank lines are ignored."""
+    for number, text in lines:
+        if not text.strip(_BLANKS):
+            continue
+        try:
+            yield _parsed(text, number)
+        except NotAnExampleError as error:
+            problems.bad(number, error)
+
+
+def _parsed(text: str, number: int) -> Example:
+    head, *namespaces = text.split("|")
+    if not namespaces:
+        msg = "there is no '|' between labels and features"
+        raise NotAnExampleError(msg)
+    labels, weight = _head(head)
+    features: dict[Name, float] = {}
+    for namespace in namespaces:
+        _add(features, namespace)
+    return Example(as_features(features), labels, weight, number)
+
+
+def _head(head: str) -> tuple[list[Label], float]:
+    words = _WORD.findall(head)
+    if words and (words[-1].startswith("'") or head[-1] not in _BLANKS):
+        tag = words.pop()
+        if not words and not tag.startswith("'"):
+            msg = f"{tag!r} touches the '|', which makes it a tag: put a space between labels and '|'"
+            raise NotAnExampleError(msg)
+    if len(words) > 2:
+        msg = f"before the '|' come labels and a weight, got {' '.join(words)!r}"
+        raise NotAnExampleError(msg)
+    labels = words[0].split(",") if words else []
+    bad = next((label for label in labels if not label or _COST.fullmatch(label)), None)
+    if bad is not None:
+        what = f"cost-sensitive labels such as {bad!r} are not read" if bad else "there is a comma too many"
+        msg = f"{what}: labels are written 1,2"
+        raise NotAnExampleError(msg)
+    return [as_name(label) for label in labels], as_weight(words[1]) if len(words) == 2 else 1.0
+
+
+def _add(features: dict[Name, float], namespace: str) -> None:
+    """Add the features of a namespace; those that come twice are summed, as Vowpal Wabbit does."""
+    words = _WORD.findall(namespace)
+    prefix, scale = "", 1.0
+    if words and namespace[0] not in _BLANKS:
+        prefix, scale = _pair(words.pop(0))
+        prefix += "^"
+    for word in words:
+        text, value = _pair(word)
+        name = prefix + text if prefix else as_name(text)
+        features[name] = features.get(name, 0.0) + scale * value
+
+
+def _pair(word: str) -> tuple[str, float]:
+    name, colon, value = word.rpartition(":")
+    if not colon:
+        return word, 1.0
+    try:
+        number = as_number(value)
+    except ValueError:
+        number = float("nan")
+    if not name or number != number:  # noqa: PLR0124 (so it is not a number)
+        msg = f"features are written name or name:value, the value a number, got {word!r}"
+        raise NotAnExampleError(msg)
+    return name, number
+
+
+def line(example: Example) -> str:
+    """Write an example, all features in the namespace that has no name."""
+    if isinstance(example.x, str):
+        msg = "Vowpal Wabbit lines hold features, but the example has a text"
+        raise NotAnExampleError(msg)
+    labels = [_written(label, _NO_LABEL, "a label has no blanks, '|', comma or cost") for label in example.labels]
+    weight = f" {example.weight!r}" if example.weight != 1 else ""
+    if weight and not labels:
+        msg = f"without labels Vowpal Wabbit has no place for a weight, but that of the example is {example.weight}"
+        raise NotAnExampleError(msg)
+    what = "the name of a feature has no blanks, '|' or ':'"
+    features = [f" {_written(name, _NO_FEATURE, what)}:{value + 0!r}" for name, value in example.x.items()]
+    return f"{','.join(labels)}{weight} |{''.join(features)}"
+
+
+def _written(name: Name, unwritable: re.Pattern[str], what: str) -> str:
+    text = str(name)
+    if unwritable.search(text):
+        msg = f"in Vowpal Wabbit lines, {what}, got {text!r}"
+        raise NotAnExampleError(msg)
+    return text

@@ -1,0 +1,255 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Writing, and from one format to another."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from oplt.compression import by_name
+from oplt.errors import InvalidInputError, InvalidParameterError
+from oplt.files import _fasttext, _jsonl, _table, _vw, _xmlc
+from oplt.files._examples import (
+    Batch,
+    Columns,
+    Example,
+    NotAnExampleError,
+    Problems,
+    as_features,
+    as_label_list,
+    as_weight,
+)
+from oplt.files._formats import checked, of_name
+from oplt.files._reader import read
+from oplt.persistence import replacing
+from oplt.validation import briefly, plain_names
+
+__all__ = ["Converted", "convert", "write"]
+
+Target = str | os.PathLike[str] | IO[bytes]
+Write = Callable[[Example], str]
+
+_WRITABLE = ("xmlc", "jsonl", "csv", "tsv", "fasttext", "vw")
+
+
+class Converted(NamedTuple):
+    r"""What `convert` did: examples written, lines left out, and the first messages about these.
+
+    Examples
+    --------
+    >>> lines = io.BytesIO(b"__label__cat it purrs\n__label__ it barks\n")
+    >>> convert(lines, io.BytesIO(), to_format="csv", on_error="skip")[:2]
+    (1, 1)
+    """
+
+    n_examples: int
+    n_skipped: int
+    messages: list[str]
+
+
+def write(
+    examples: Iterable[Any],
+    target: Target,
+    *,
+    format: str | None = None,  # noqa: A002 (it is one)
+    separator: str = ";",
+) -> int:
+    r"""Write examples to a file.
+
+    What is written and read again is the same, but for what the formats do not tell apart: labels of CSV, TSV and
+    fastText come back as strings; names in Vowpal Wabbit's lines that are whole numbers come back as integers; ends of
+    lines in a text become spaces in fastText's. Values come back as they are, those of XMLC rounded to float32. What a
+    format cannot hold is an error: texts in XMLC and Vowpal Wabbit's lines, features in fastText's and tables, names in
+    XMLC that are not numbers, weights in XMLC and fastText's, blanks in labels of fastText.
+
+    Parameters
+    ----------
+    examples
+        Triples (x, labels, weight) or pairs (x, labels), where x is a text or a mapping from feature names to values;
+        or batches, such as those of `read`.
+    target
+        A path, ``"-"`` for standard output, or a stream of bytes. A path that ends with .gz, .bz2, .xz or .zst is
+        compressed. A file that is there already is replaced, when all has been written.
+    format
+        As for `read`, but for ``"parquet"``. If not given, the name tells.
+    separator
+        Between the labels of one cell of CSV or TSV.
+
+    Returns
+    -------
+    Number of examples written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.vw"
+    >>> write([({"heap": 1, "overflow": 2}, ["kernel"]), ({"script": 1}, [], 2.5)][:1], path)
+    1
+    >>> path.read_text()
+    'kernel | heap:1 overflow:2\n'
+    """
+    problems = Problems(_name(target), unit="example")
+    return _write(_counted(examples), target, _writable(format, target), separator, problems)
+
+
+def convert(
+    source: str | os.PathLike[str] | IO[bytes],
+    target: Target,
+    *,
+    from_format: str | None = None,
+    to_format: str | None = None,
+    on_error: str = "raise",
+    columns: Columns | None = None,
+    separator: str = ";",
+) -> Converted:
+    r"""Write the examples of a file in another format, or compressed otherwise, in bounded memory.
+
+    Parameters
+    ----------
+    source, from_format, columns
+        What to read: see `read`.
+    target, to_format, separator
+        What to write: see `write`.
+    on_error
+        ``"skip"``: lines that are no examples, and examples that the other format cannot hold, are left out.
+
+    Examples
+    --------
+    >>> import io
+    >>> texts = io.BytesIO(b'text,labels\n"It purrs, or not",cat;pet\n')
+    >>> target = io.BytesIO()
+    >>> convert(texts, target, to_format="fasttext").n_examples
+    1
+    >>> target.getvalue()
+    b'__label__cat __label__pet It purrs, or not\n'
+    """
+    to = _writable(to_format, target)
+    with read(source, format=from_format, on_error=on_error, columns=columns) as reader:
+        n_written = _write(_located(reader), target, to, separator, reader.skipped)
+        return Converted(n_written, reader.skipped.count, reader.skipped.messages)
+
+
+def _name(target: Target) -> str:
+    return os.fspath(target) if isinstance(target, (str, os.PathLike)) else "the stream"
+
+
+def _writable(format: str | None, target: Target) -> str:  # noqa: A002
+    known = of_name(_name(target)) if format is None else checked(format)
+    if known not in _WRITABLE:
+        what = f"{known} is not written" if known else f"the name of {_name(target)} does not tell the format"
+        msg = f"{what}: give a format, one of {', '.join(_WRITABLE)}"
+        raise InvalidParameterError(msg)
+    return known
+
+
+def _counted(examples: Iterable[Any]) -> Iterator[Example]:
+    """Examples, counted from 1."""
+    number = 0
+    for item in examples:
+        for example in item if isinstance(item, Batch) else [item]:
+            number += 1
+            yield _checked(example, number)
+
+
+def _located(batches: Iterable[Batch]) -> Iterator[Example]:
+    """Examples with the lines that they came from. They have been checked."""
+    for batch in batches:
+        for (x, labels, weight), number in zip(batch, batch.numbers.tolist(), strict=True):
+            yield Example(x, labels, weight, number)
+
+
+def _checked(item: Any, number: int) -> Example:
+    if not isinstance(item, tuple) or len(item) not in (2, 3):
+        msg = f"example {number} must be (x, labels), (x, labels, weight) or a Batch, got {briefly(item)}"
+        raise InvalidInputError(msg)
+    x, given, weight = (*item, 1.0)[:3]
+    try:
+        labels = as_label_list(given if isinstance(given, (str, int)) or given is None else list(given))
+        checked_x = x if isinstance(x, str) else as_features({_plain(name): _plain(x[name]) for name in x})
+        return Example(checked_x, plain_names(labels), as_weight(_plain(weight)), number)
+    except NotAnExampleError as error:
+        msg = f"example {number}: {error}"
+        raise InvalidInputError(msg) from None
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's, which the formats can write."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _write(examples: Iterator[Example], target: Target, format: str, separator: str, problems: Problems) -> int:  # noqa: A002
+    with _opened(target) as file:
+        if format == "xmlc":
+            return _write_xmlc(examples, file, problems)
+        delimiter = _table.DELIMITERS.get(format, "")
+        if delimiter:
+            file.write(f"{_table.header(delimiter)}\n".encode())
+        line = partial(_table.line, delimiter=delimiter, separator=separator) if delimiter else _LINES[format]
+        return sum(1 for _ in _written(examples, file, line, problems))
+
+
+_LINES: dict[str, Write] = {"jsonl": _jsonl.line, "fasttext": _fasttext.line, "vw": _vw.line}
+
+
+def _written(examples: Iterator[Example], file: IO[bytes], line: Write, problems: Problems) -> Iterator[Example]:
+    """Write examples, and hand on those that the format can hold."""
+    for example in examples:
+        try:
+            file.write(f"{line(example)}\n".encode())
+        except NotAnExampleError as error:
+            problems.bad(example.number, error)
+        except UnicodeEncodeError:
+            problems.bad(example.number, "a text or a name has half a surrogate pair, which UTF-8 cannot write")
+        else:
+            yield example
+
+
+def _write_xmlc(examples: Iterator[Example], file: IO[bytes], problems: Problems) -> int:
+    """Keep the lines in a temporary file: the header is known only at their end."""
+    n_examples, n_features, n_labels = 0, 0, 0
+    with tempfile.TemporaryFile() as body:
+        for example in _written(examples, body, _xmlc.line, problems):
+            n_examples += 1
+            n_features = max(n_features, 1 + max(example.x, default=-1))
+            n_labels = max(n_labels, 1 + max(map(int, example.labels), default=-1))
+        file.write(f"{n_examples} {n_features} {n_labels}\n".encode())
+        body.seek(0)
+        shutil.copyfileobj(body, file)
+    return n_examples
+
+
+@contextmanager
+def _opened(target: Target) -> Iterator[IO[bytes]]:
+    if target == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    elif isinstance(target, (str, os.PathLike)):
+        path = Path(target)
+        compression = by_name(path.name)
+        with path.open("wb") if _is_special(path) else replacing(path) as file:
+            if compression is None:
+                yield file
+            else:
+                with compression.open(file, "wb") as compressed:
+                    yield compressed
+    elif isinstance(target, io.TextIOBase) or not callable(getattr(target, "write", None)):
+        msg = f"where to write must be a path, '-' for standard output, or a stream of bytes, got {briefly(target)}"
+        raise InvalidInputError(msg)
+    else:
+        yield target
+
+
+def _is_special(path: Path) -> bool:
+    """Tell a pipe or a device, which cannot be replaced."""
+    return path.exists() and not path.is_file() and not path.is_dir()

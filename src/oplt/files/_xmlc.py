@@ -1,0 +1,162 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""The text format of the extreme classification repository and of LIBSVM, read in pieces.
+
+`oplt.datasets.load_xmlc` describes it and reads a whole file at once. What it says about headers and empty lines holds
+here, too.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from oplt import _core
+from oplt._typing import FloatArray, PointerArray
+from oplt.files._examples import Batch, Example, NotAnExampleError, Problems
+
+__all__ = ["batches", "line", "looks_like"]
+
+_HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t\r]*(#.*)?\n?")
+_LABELS = re.compile(rb"[0-9]+(,[0-9]+)*")
+_PAIR = re.compile(rb"[0-9]+:[-+.0-9eE]+")
+
+_MOST_BYTES = 1 << 25  # of the lines of a batch
+_MOST_INDEX = 2**31
+
+Line = tuple[int, bytes]
+
+
+def looks_like(lines: list[bytes]) -> bool:
+    """Tell whether the first lines of a file are in the format. After a header, some of them may be wrong."""
+    plain = [line for line in lines if not _is_comment(line)]
+    if plain and _HEADER.fullmatch(plain[0]):
+        return len(plain) == 1 or any(map(_is_example, plain[1:]))
+    return all(map(_is_example, plain)) and any(b":" in line for line in plain)
+
+
+def _is_example(line: bytes) -> bool:
+    first, *pairs = line.partition(b"#")[0].split() or [b"0"]
+    return all(map(_PAIR.fullmatch, pairs)) and bool(_LABELS.fullmatch(first) or _PAIR.fullmatch(first))
+
+
+def batches(lines: Iterator[Line], size: int, problems: Problems) -> Iterator[Batch]:
+    """Read batches of at most so many examples."""
+    first = next((line for line in lines if not _is_comment(line[1])), None)
+    if first is None:
+        return
+    header = _sizes(first[1], first[0], problems)
+    stream = lines if header else chain([first], lines)
+    reader = _Reader(header, problems)
+    for piece in _pieces(_settled(stream, header[0] if header else 0), size):
+        batch = reader.batch(piece)
+        if len(batch):
+            yield batch
+    if header and reader.n_lines != header[0]:
+        problems.fatal(f"the header says {header[0]} examples, but {reader.n_lines} follow: is the file cut off?")
+
+
+class _Reader:
+    """Makes batches of pieces, within what the header allows."""
+
+    def __init__(self, header: tuple[int, int, int] | None, problems: Problems) -> None:
+        self.n_lines = 0
+        self._limits = header[1:] if header else (_MOST_INDEX, _MOST_INDEX)
+        self._shape = header[1:] if header else None
+        self._problems = problems
+
+    def batch(self, piece: list[Line]) -> Batch:
+        self.n_lines += len(piece)
+        text = np.frombuffer(b"".join(line for _, line in piece), dtype=np.uint8)
+        (values, features, x_indptr), (labels, y_indptr), shape, bad = _core.parse_lines(text, *self._limits)
+        numbers = np.array([number for number, _ in piece], dtype=np.int64)
+        for at, what in bad:
+            self._problems.bad(int(numbers[at]), what)
+        n_features, n_labels = self._shape or shape
+        X = _csr(values, features, x_indptr, n_features)  # noqa: N806 (a matrix)
+        Y = _csr(np.ones(len(labels), dtype=np.float32), labels, y_indptr, n_labels)  # noqa: N806
+        return self._usable(Batch(X, Y, None, np.delete(numbers, [at for at, _ in bad]), self._problems.source))
+
+    def _usable(self, batch: Batch) -> Batch:
+        """Leave out examples whose values no model takes."""
+        large = np.flatnonzero(~(np.abs(batch.X.data) <= _core.LARGEST_VALUE))
+        if not len(large):
+            return batch
+        rows, first = np.unique(np.searchsorted(batch.X.indptr, large, side="right") - 1, return_index=True)
+        for row, at in zip(rows, large[first], strict=True):
+            what = f"feature {batch.X.indices[at]} has the value {batch.X.data[at]:g}"
+            self._problems.bad(int(batch.numbers[row]), f"{what}: values are at most {_core.LARGEST_VALUE:g} in size")
+        kept = np.delete(np.arange(len(batch)), rows)
+        return replace(batch, X=batch.X[kept], Y=batch.Y[kept], numbers=batch.numbers[kept])
+
+
+def _csr(values: FloatArray, indices: npt.NDArray[np.int32], indptr: PointerArray, n_columns: int) -> sp.csr_array:
+    """Without a copy of what is large: SciPy would widen the indices to the type of the pointers."""
+    return sp.csr_array((values, indices, indptr.astype(np.int32)), shape=(len(indptr) - 1, n_columns))
+
+
+def _is_comment(line: bytes) -> bool:
+    return line.lstrip(b" \t").startswith(b"#")
+
+
+def _sizes(line: bytes, number: int, problems: Problems) -> tuple[int, int, int] | None:
+    found = _HEADER.fullmatch(line)
+    if found is None:
+        return None
+    n_examples, n_features, n_labels = map(int, found.groups()[:3])
+    if max(n_features, n_labels) > _MOST_INDEX:
+        problems.fatal(
+            f"line {number}: the header is too large: there can be {_MOST_INDEX} features and labels at most"
+        )
+    return n_examples, n_features, n_labels
+
+
+def _settled(lines: Iterator[Line], n_wanted: int) -> Iterator[Line]:
+    """Leave out comments, and empty lines at the end unless the header counts them; end all lines."""
+    n_given = 0
+    empty = array("q")
+    for number, line in lines:
+        if not line.strip(b" \t\r\n"):
+            empty.append(number)
+        elif not _is_comment(line):
+            yield from ((at, b"\n") for at in empty)
+            n_given += len(empty) + 1
+            del empty[:]
+            yield number, line if line.endswith(b"\n") else line + b"\n"
+    yield from ((at, b"\n") for at in empty[: max(n_wanted - n_given, 0)])
+
+
+def _pieces(lines: Iterator[Line], size: int) -> Iterator[list[Line]]:
+    piece: list[Line] = []
+    n_bytes = 0
+    for line in lines:
+        piece.append(line)
+        n_bytes += len(line[1])
+        if len(piece) == size or n_bytes >= _MOST_BYTES:
+            yield piece
+            piece, n_bytes = [], 0
+    if piece:
+        yield piece
+
+
+def line(example: Example) -> str:
+    """Write an example; its names must be numbers."""
+    if isinstance(example.x, str):
+        msg = "XMLC lines hold features, but the example has a text"
+        raise NotAnExampleError(msg)
+    if example.weight != 1:
+        msg = f"XMLC lines have no weights, but that of the example is {example.weight}"
+        raise NotAnExampleError(msg)
+    for what, names in (("feature", example.x), ("label", example.labels)):
+        bad = next((name for name in names if isinstance(name, str) or not 0 <= name < _MOST_INDEX), None)
+        if bad is not None:
+            msg = f"names in XMLC lines are whole numbers from 0 to {_MOST_INDEX - 1}, but a {what} is {bad!r}"
+            raise NotAnExampleError(msg)
+    return ",".join(map(str, example.labels)) + "".join(f" {name}:{value + 0!r}" for name, value in example.x.items())

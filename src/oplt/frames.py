@@ -1,0 +1,160 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Frames and columns of pandas, Polars and Arrow: one path for all of them, through narwhals.
+
+narwhals is imported when a frame comes, not before.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from oplt.errors import InvalidInputError
+
+__all__ = ["as_columns", "as_values", "is_column", "is_frame", "is_indicator"]
+
+_LIBRARIES = frozenset({"pandas", "polars", "pyarrow", "modin", "cudf"})
+
+
+def is_frame(value: Any) -> bool:
+    """Tell frames and columns by where their classes come from, subclasses too."""
+    return any(base.__module__.partition(".")[0] in _LIBRARIES for base in type(value).__mro__)
+
+
+def as_columns(frame: Any, what: str) -> tuple[list[Any], sp.csr_array]:
+    """Make names and values of a frame: a matrix, and what its columns are called.
+
+    A column of numbers or booleans is a feature of its name. A categorical column is a feature `column=category` for
+    each category, of value 1. A column of lists of numbers is a feature `column[i]` for each position. A null is an
+    absent feature.
+    """
+    table = _through_narwhals(frame, what)
+    names: list[Any] = []
+    parts = [sp.csr_array((len(table), 0), dtype=np.float64)]
+    for name, column in zip(table.columns, table.iter_columns(), strict=True):
+        own_names, part = _features(column, name, what)
+        _check_finite(part, own_names, what)
+        names += own_names
+        parts.append(part)
+    return names, sp.hstack(parts, format="csr")
+
+
+def is_column(value: Any, what: str) -> bool:
+    """Tell a column from a frame."""
+    return not hasattr(_through_narwhals(value, what), "columns")
+
+
+def is_indicator(frame: Any, what: str) -> bool:
+    """Tell whether it has several columns, all of numbers or booleans: one for each label."""
+    table = _through_narwhals(frame, what)
+    if not hasattr(table, "columns") or len(table.columns) < 2:
+        return False
+    return all(column.dtype.is_numeric() or str(column.dtype) == "Boolean" for column in table.iter_columns())
+
+
+def as_values(column: Any, what: str) -> list[Any]:
+    """Take the values of a column, or of a frame that has only one. None of them may be null."""
+    series = _through_narwhals(column, what)
+    if hasattr(series, "columns"):
+        if len(series.columns) != 1:
+            msg = f"{what} has the columns {series.columns}: give one of them, such as df['{series.columns[0]}']"
+            raise InvalidInputError(msg)
+        name, (series,) = series.columns[0], series.iter_columns()
+        if series.dtype.is_numeric():
+            msg = f"{what} is a frame with one column of numbers: give the column itself, df['{name}']"
+            raise InvalidInputError(msg)
+    if series.null_count():
+        row = int(np.argmax(series.is_null().to_numpy()))
+        msg = f"row {row} of {what} is null: leave the row out, or fill in what it should be ([] for no labels)"
+        raise InvalidInputError(msg)
+    values: list[Any] = series.to_list()
+    return values
+
+
+def _through_narwhals(value: Any, what: str) -> Any:
+    narwhals = importlib.import_module("narwhals.stable.v2")
+    try:
+        return narwhals.from_native(_supported(value), eager_only=True, allow_series=True)
+    except TypeError:
+        lazy = "; collect it first" if hasattr(value, "collect") else ""
+        msg = f"{what} must be a frame or a column of one, got {type(value).__module__}.{type(value).__name__}{lazy}"
+        raise InvalidInputError(msg) from None
+    except ValueError as error:  # two columns of one name
+        msg = f"{what}: {error}"
+        raise InvalidInputError(msg) from None
+
+
+def _supported(value: Any) -> Any:
+    """Make what narwhals takes of what it does not: arrays, batches and indices."""
+    arrow, pandas = sys.modules.get("pyarrow"), sys.modules.get("pandas")
+    if arrow and isinstance(value, arrow.Array):
+        return arrow.chunked_array([value])
+    if arrow and isinstance(value, arrow.RecordBatch):
+        return arrow.Table.from_batches([value])
+    if pandas and isinstance(value, (pandas.Index, pandas.api.extensions.ExtensionArray)):
+        return pandas.Series(value)
+    return value
+
+
+def _features(series: Any, name: Any, what: str) -> tuple[list[Any], sp.csr_array]:
+    kind = str(series.dtype)
+    if series.dtype.is_numeric() or kind == "Boolean":
+        return [name], _one_column(series.cast(_float64()).fill_null(0.0).to_numpy())
+    nulls = series.is_null().to_list()
+    values = [None if null else value for value, null in zip(series.to_list(), nulls, strict=True)]
+    if kind.startswith(("Categorical", "Enum")):
+        return _categories(values, name)
+    types = {type(value) for value in values if value is not None}
+    if types <= {bool, np.bool_}:
+        return [name], _one_column(np.array([bool(value) for value in values], dtype=np.float64))
+    if types <= {list, tuple, np.ndarray}:
+        return _positions(values, name, what)
+    hint = "cast it to a categorical type for a feature of each value" if kind == "String" else "leave it out"
+    msg = f"column {name!r} of {what} is of type {kind}, which is no feature: {hint}"
+    raise InvalidInputError(msg)
+
+
+def _float64() -> Any:
+    return importlib.import_module("narwhals.stable.v2").Float64
+
+
+def _one_column(values: npt.NDArray[np.float64]) -> sp.csr_array:
+    return sp.csr_array(values.reshape(-1, 1))
+
+
+def _categories(values: list[Any], name: Any) -> tuple[list[Any], sp.csr_array]:
+    numbers: dict[Any, int] = {}
+    rows = [row for row, value in enumerate(values) if value is not None]
+    columns = [numbers.setdefault(value, len(numbers)) for value in values if value is not None]
+    ones = np.ones(len(rows))
+    matrix = sp.csr_array((ones, (rows, columns)), shape=(len(values), len(numbers)))
+    return [f"{name}={value}" for value in numbers], matrix
+
+
+def _positions(values: list[Any], name: Any, what: str) -> tuple[list[Any], sp.csr_array]:
+    lengths = [0 if value is None else len(value) for value in values]
+    width = max(lengths, default=0)
+    dense = np.zeros((len(values), width))
+    try:
+        for row, value in enumerate(values):
+            dense[row, : lengths[row]] = [] if value is None else value
+    except (TypeError, ValueError):
+        msg = f"row {row} of column {name!r} of {what} is {value!r}: a list that is a feature holds numbers"
+        raise InvalidInputError(msg) from None
+    return [f"{name}[{i}]" for i in range(width)], sp.csr_array(dense)
+
+
+def _check_finite(matrix: sp.csr_array, names: list[Any], what: str) -> None:
+    bad = ~np.isfinite(matrix.data)
+    if bad.any():
+        at = int(np.argmax(bad))
+        row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+        name = names[matrix.indices[at]]
+        msg = f"column {name!r} of {what} has the value {matrix.data[at]} in row {row}: values must be finite"
+        raise InvalidInputError(msg)

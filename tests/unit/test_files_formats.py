@@ -1,0 +1,329 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""What each format holds, and what is said about lines that are not in it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oplt import InvalidInputError, InvalidParameterError, MissingPackageError, OnlinePLT, files
+from oplt.datasets import load_xmlc
+
+
+def examples(text: str, **options: Any) -> list[tuple[Any, ...]]:
+    return list(files.read(io.BytesIO(text.encode()), **options).examples())
+
+
+def refused(text: str, **options: Any) -> str:
+    with pytest.raises(InvalidInputError) as caught:
+        examples(text, **options)
+    return str(caught.value)
+
+
+def test_json_lines() -> None:
+    lines = [
+        '{"text": "Heap überlauf", "labels": ["kernel", 7], "id": 3}',
+        '{"label": "one", "weight": 2.5, "text": ""}',
+        '{"text": "\\u00e9", "labels": []}',
+    ]
+    found = examples("\n".join(lines))
+    assert found == [("Heap überlauf", ["kernel", 7], 1.0), ("", ["one"], 2.5), ("é", [], 1.0)]
+
+
+def test_json_lines_of_features() -> None:
+    text = '{"features": {"a": 1, "b": -0.5}, "label": 3}\n{"features": [[7, 2], ["7", true]], "labels": "x"}\n'
+    assert examples(text) == [({"a": 1, "b": -0.5}, [3], 1.0), ({7: 2, "7": 1}, ["x"], 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"text" "a"}', "not JSON: Expecting ':' delimiter in column 9"),
+        ("[1, 2]", 'an example is an object, such as {"text": "...", "labels": ["..."]}, got [1, 2]'),
+        ('{"text": "a"}', "there is neither 'labels' nor 'label'; if labels are not wanted, use labels=None"),
+        ('{"labels": []}', "there is no 'text' nor 'features'; say what holds the text or the features by text= or"),
+        ('{"text": null, "labels": []}', "'text' must be a text, got None"),
+        ('{"text": "a", "features": {}, "labels": []}', "there are both a text and features: say which is wanted"),
+        ('{"text": "a", "labels": null}', "got None: use [] if there is none"),
+        ('{"text": "a", "label": 1.5}', "labels must be a list of strings or integers, or one of them, got 1.5"),
+        ('{"text": "a", "labels": ["b", ""]}', "label 1 is an empty string: names are non-empty strings or integers"),
+        ('{"text": "a", "labels": [true]}', "label 0 is True: names are"),
+        ('{"text": "a", "labels": [], "weight": 0}', "the weight must be a number above 0 and at most"),
+        ('{"text": "a", "labels": [], "weight": null}', "the weight must be a number above 0 and at most"),
+        ('{"text": "a", "labels": [], "weight": true}', "the weight must be a number above 0 and at most"),
+        ('{"features": {"b": NaN}, "labels": []}', "feature 'b' has the value nan: values are finite numbers up to"),
+        ('{"features": {"a": 1, "b": 1e40}, "labels": []}', "feature 'b' has the value 1e+40: values are finite"),
+        ('{"features": {"b": "1"}, "labels": []}', "feature 'b' has the value '1': values are finite numbers up to"),
+        ('{"features": {"": 1}, "labels": []}', "feature 0 is an empty string: names are"),
+        ('{"features": ["a", "b"], "labels": []}', "features must be names with values, as an object or as pairs"),
+        ('{"features": [["a", 1], ["a", 2]], "labels": []}', "a feature comes twice"),
+        ('{"features": [[[], 1]], "labels": []}', "feature 0 is []"),
+        ("[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_a_wrong_line_of_json(line: str, reason: str) -> None:
+    message = refused(f"\n{line}\n", format="jsonl")
+    assert message.startswith("the stream, line 2: ")
+    assert reason in message
+
+
+def test_a_file_holds_texts_or_features() -> None:
+    text = '{"text": "a", "labels": []}\n\n{"features": {}, "labels": []}\n'
+    assert refused(text) == "the stream, line 3: an example of features, but that of line 1 has a text"
+
+
+def test_fields_can_be_called_otherwise() -> None:
+    columns = files.Columns(text=["title", "body"], labels="topics", weight="n")
+    line = '{"title": "On", "body": "trees", "topics": ["a"], "n": 2, "text": "no", "weight": "no"}'
+    assert examples(line, columns=columns) == [("On trees", ["a"], 2.0)]
+    numbers = files.Columns(text=None, features=["a", "b"], labels=None)
+    line = '{"a": 1.5, "b": null, "text": "no", "features": {"c": 1}, "labels": "no"}'
+    assert examples(line, columns=numbers) == [({"a": 1.5}, [], 1.0)]
+
+
+@pytest.mark.parametrize("wrong", [{"text": None, "features": None}, {"separator": ""}])
+def test_columns_that_make_no_sense(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameterError, match="Columns"):
+        files.Columns(**wrong)
+
+
+TABLE = """text,id,labels,weight
+"He said ""no"", then
+left",1,a; b c ,
+5" disk,2,,0.5
+
+plain,3,d,1
+"""
+
+
+def test_csv() -> None:
+    batch = next(files.read(io.BytesIO(TABLE.encode())))
+    assert batch.X == ['He said "no", then\nleft', '5" disk', "plain"]
+    assert batch.Y == [["a", "b c"], [], ["d"]]
+    assert batch.weights is not None
+    assert batch.weights.tolist() == [1.0, 0.5, 1.0]
+    assert batch.numbers.tolist() == [2, 4, 6]
+
+
+def test_csv_with_windows_ends_of_lines() -> None:
+    assert examples('text,label\r\n"a\r\nb",x\r\nc,y') == [("a\r\nb", ["x"], 1.0), ("c", ["y"], 1.0)]
+
+
+def test_tsv_may_have_empty_cells() -> None:
+    assert examples("labels\ttext\n\t\na;b\tx, y\n") == [("", [], 1.0), ("x, y", ["a", "b"], 1.0)]
+
+
+def test_columns_of_numbers() -> None:
+    columns = files.Columns(features=["width", "height"], labels="kind")
+    text = "kind,width,height,name\ncat,1.5,,x\ndog,-2,1e3,y\n"
+    assert examples(text, columns=columns) == [
+        ({"width": 1.5}, ["cat"], 1.0),
+        ({"width": -2.0, "height": 1000.0}, ["dog"], 1.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a,b\n1,2\n", "line 1: the columns are 'a', 'b' (divided by ','), but there is no 'text': give columns="),
+        ("text,b\n1,2\n", "(divided by ','), but there is neither 'labels' nor 'label'; if labels are not wanted"),
+        ("text,label,text\n", "but 'text' comes twice"),
+    ],
+)
+def test_a_table_that_lacks_columns(text: str, reason: str) -> None:
+    assert reason in refused(text, format="csv")
+    assert reason in refused(text, format="csv", on_error="skip")
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("a,b,c", "line 3: there are 3 cells, but 2 columns"),
+        ('"a"b,c', "line 3: a quoted cell ends before its delimiter: 'b,c' follows"),
+        ('"a,c', "line 3: a quote is opened and never closed: '\"a,c"),
+        ("a,x;;y", "line 3: label 1 is an empty string"),
+    ],
+)
+def test_a_wrong_row_of_a_table(row: str, reason: str) -> None:
+    text = f"text,labels\ngood,x\n{row}\nbetter,y\n"
+    assert reason in refused(text)
+    reader = files.read(io.BytesIO(text.encode()), on_error="skip")
+    assert list(reader.examples()) == [("good", ["x"], 1.0), ("better", ["y"], 1.0)]
+    assert reader.skipped.count == 1
+    assert reason in reader.skipped.messages[0]
+
+
+def test_a_column_called_label_holds_one_label() -> None:
+    assert examples("text,label\na,x;y\n") == [("a", ["x;y"], 1.0)]
+    assert "line 2: the label is empty; a column of lists" in refused("text,label\na,\n")
+
+
+@pytest.mark.parametrize("cell", ["x", "1_000", "1,5"])
+def test_a_cell_that_is_no_number(cell: str) -> None:
+    columns = files.Columns(features=["a"])
+    assert f"'a' must be a number, got '{cell}'" in refused(f'a,label\n"{cell}",x\n', columns=columns, format="csv")
+
+
+def test_many_open_quotes_are_each_skipped() -> None:
+    text = "text,labels\n" + '"a,x\n' * 2000 + "b,y\n"
+    reader = files.read(io.BytesIO(text.encode()), on_error="skip")
+    assert list(reader.examples()) == [("b", ["y"], 1.0)]
+    assert reader.skipped.count == 2000
+
+
+def test_fasttext_lines() -> None:
+    text = "__label__a __label__b:c  some  text\n\nno label\nbehind __label__d it\r\n__label__e\n"
+    assert examples(text) == [
+        ("some  text", ["a", "b:c"], 1.0),
+        ("no label", [], 1.0),
+        ("behind it", ["d"], 1.0),
+        ("", ["e"], 1.0),
+    ]
+    assert refused("__label__a b\n__label__ c\n") == (
+        "the stream, line 2: a label is empty: there is nothing behind '__label__'"
+    )
+
+
+def test_vowpal_wabbit_lines() -> None:
+    text = "1,2 | a:0.5 b 7:2\n3 2.5 'tag|ns:2 a:3 b |x y\n| a a:2\n-1 1 |\nred 0.5 t| 007 u:v:1\n"
+    assert examples(text) == [
+        ({"a": 0.5, "b": 1.0, 7: 2.0}, [1, 2], 1.0),
+        ({"ns^a": 6.0, "ns^b": 2.0, "x^y": 1.0}, [3], 2.5),
+        ({"a": 3.0}, [], 1.0),
+        ({}, [-1], 1.0),
+        ({"007": 1.0, "u:v": 1.0}, ["red"], 0.5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("1 a b", "there is no '|' between labels and features"),
+        ("1| a", "'1' touches the '|', which makes it a tag: put a space between labels and '|'"),
+        ("1 2 3 | a", "before the '|' come labels and a weight, got '1 2 3'"),
+        ("1,,2 | a", "there is a comma too many: labels are written 1,2"),
+        ("1:0.5 | a", "cost-sensitive labels such as '1:0.5' are not read: labels are written 1,2"),
+        ("1 x | a", "the weight must be a number above 0"),
+        ("1 0 | a", "the weight must be a number above 0"),
+        ("1 | a:x", "features are written name or name:value, the value a number, got 'a:x'"),
+        ("1 | :1", "features are written name or name:value, the value a number, got ':1'"),
+        ("1 | a:inf", "feature 'a' has the value inf: values are finite numbers"),
+    ],
+)
+def test_a_wrong_line_of_vowpal_wabbit(line: str, reason: str) -> None:
+    message = refused(f"1 | a\n\n{line}\n", format="vw")
+    assert message.startswith("the stream, line 3: ")
+    assert reason in message
+
+
+XMLC = "# by hand\n5 10 9\n0,2 1:0.5 3:-2e-1\n\n 4:1\n# between\n2:1 9:.25#last\r\n8 3:1 3:2\n\n\n"
+
+
+@pytest.mark.parametrize("batch", [1, 2, 100])
+def test_xmlc_lines_are_those_that_load_xmlc_reads(tmp_path: Path, batch: int) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text(XMLC, newline="")
+    X, Y = load_xmlc(path)
+    batches = list(files.read(path, batch=batch))
+    assert [len(b) for b in batches] == ([1] * 5 if batch == 1 else [2, 2, 1] if batch == 2 else [5])
+    assert [row for b in batches for row in b.X.toarray().tolist()] == X.toarray().tolist()
+    assert [row for b in batches for row in b.Y.toarray().tolist()] == Y.toarray().tolist()
+    assert [number for b in batches for number in b.numbers.tolist()] == [3, 4, 5, 7, 8]
+    assert batches[0].where(0) == f"{path}, line 3"
+
+
+def test_xmlc_without_a_header() -> None:
+    (batch,) = files.read(io.BytesIO(b"\n1 7:1\n\n3 2:1\n\n\n"))
+    assert (batch.X.shape, batch.Y.shape) == ((4, 8), (4, 4))
+    assert [labels for _, labels, _ in batch] == [[], [1], [], [3]]
+
+
+def test_empty_lines_at_the_end_of_xmlc_count_if_the_header_says_so() -> None:
+    assert len(examples("3 2 2\n1 1:1\n\n\n\n")) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("2 5 3\n1 1:1\n", "the stream: the header says 2 examples, but 1 follow: is the file cut off?"),
+        ("1 5 3\n1 1:1\n1 1:1\n", "the stream: the header says 1 examples, but 2 follow: is the file cut off?"),
+        (
+            "2 5 3\n1 1:1\n3 1:1\n",
+            "the stream, line 3: label '3' is too large: the largest allowed is 2, as the header",
+        ),
+        ("1 1:1\n1 1:\n", "the stream, line 2: feature '1:' has no value"),
+        ("1 3000000000 3\n1 1:1\n", "the stream: line 1: the header is too large"),
+    ],
+)
+def test_xmlc_that_is_wrong(text: str, reason: str) -> None:
+    assert reason in refused(text, format="libsvm")
+
+
+def test_lines_of_xmlc_are_skipped_and_still_count_for_the_header() -> None:
+    reader = files.read(io.BytesIO(b"4 5 3\n1 1:1\n7 1:1\n2 4:1\n2 x:1\n"), on_error="skip", batch=3)
+    assert [batch.numbers.tolist() for batch in reader] == [[2, 4]]
+    assert reader.skipped.count == 2
+    assert reader.skipped.messages[1].startswith("the stream, line 5: feature 'x:1': its index must be a whole number")
+
+
+def test_values_of_xmlc_that_no_model_takes_are_bad() -> None:
+    text = "1 1:1\n2 1:1 3:-1e13 4:1e30\n3 1:2\n"
+    assert refused(text) == "the stream, line 2: feature 3 has the value -1e+13: values are at most 1e+12 in size"
+    assert examples(text, on_error="skip") == [({1: 1.0}, [1], 1.0), ({1: 2.0}, [3], 1.0)]
+
+
+def test_parquet(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    table = {"text": ["a", "b", None, "d"], "labels": [["x"], [], ["y"], None], "weight": [1.0, 2.0, 1.0, 1.0]}
+    parquet.write_table(arrow.table(table), path, row_group_size=2)
+    with pytest.raises(InvalidInputError, match="a.parquet, row 3: 'text' must be a text, got None"):
+        list(files.read(path))
+    reader = files.read(path, on_error="skip", batch=1)
+    batches = list(reader)
+    assert [(batch.X, batch.Y) for batch in batches] == [(["a"], [["x"]]), (["b"], [[]])]
+    assert batches[1].where(0) == f"{path}, row 2"
+    assert str(reader.skipped).startswith("2 rows skipped:\n")
+
+
+def test_parquet_of_features(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.pq"
+    maps = arrow.array([[("a", 1.0)], []], type=arrow.map_(arrow.string(), arrow.float32()))
+    structs = arrow.array([{"a": 1.0, "b": None}, {"a": None, "b": 2.0}])
+    parquet.write_table(arrow.table({"m": maps, "s": structs, "n": [1, None], "label": [1, 2]}), path)
+
+    def rows(features: Any) -> list[Any]:
+        return [x for x, _, _ in files.read(path, columns=files.Columns(features=features)).examples()]
+
+    assert rows("m") == [{"a": 1.0}, {}]
+    assert rows("s") == [{"a": 1.0}, {"b": 2.0}]
+    assert rows(["n"]) == [{"n": 1}, {}]
+
+
+def test_parquet_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"PAR1 and no more")
+    with pytest.raises(InvalidInputError, match="a.parquet: not a Parquet file, or a damaged one"):
+        list(files.read(path))
+    with pytest.raises(InvalidInputError, match="the stream: a Parquet file is read from its end: give the path"):
+        list(files.read(io.BytesIO(path.read_bytes())))
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(MissingPackageError, match=r"need the package pyarrow: pip install 'oplt\[parquet\]'"):
+        list(files.read(path))
+
+
+def test_what_is_read_can_be_learnt() -> None:
+    model, same = OnlinePLT(), OnlinePLT()
+    for batch in files.read(io.BytesIO(b"1 0.5 | a:2 7\n2,3 | b\n")):
+        model.learn_many(batch.X, batch.Y, weights=batch.weights)
+    same.learn_one({"a": 2, 7: 1}, 1, weight=0.5)
+    same.learn_one({"b": 1}, [2, 3])
+    assert model.fingerprint() == same.fingerprint()
