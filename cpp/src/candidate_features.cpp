@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <functional>
 
 #include "oplt/math.hpp"
 
@@ -16,6 +16,8 @@ namespace {
 constexpr double kLeastProbability = 1e-9;
 constexpr double kLeastSimilarity = 1e-3;
 constexpr double kLeastShare = 1e-6;
+constexpr double kLeastLargestShare = 1e-4;
+constexpr double kLeastDoubt = 1e-6;  // 1 - probability
 
 double log_at_least(double least, double x) { return log_double(std::max(least, x)); }
 
@@ -44,32 +46,38 @@ Logs best_of(std::span<const Logs> logs) {
   return best;
 }
 
-/// How the cosines of all candidates lie.
-struct Cosines {
-  std::vector<std::size_t> ranks;
-  double best;
-  double spread;  // standard deviation
-
-  explicit Cosines(std::span<const Candidate> candidates) : ranks(candidates.size()) {
-    std::vector<std::size_t> order(candidates.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      const Real cosine_a = candidates[a].similarity.cosine;
-      const Real cosine_b = candidates[b].similarity.cosine;
-      return cosine_a != cosine_b ? cosine_a > cosine_b : a < b;
-    });
+/// How the cosines of the first candidates lie.
+class Cosines {
+ public:
+  explicit Cosines(std::span<const Candidate> first) {
     double sum = 0.0;
     double squares = 0.0;
-    for (std::size_t rank = 0; rank < order.size(); ++rank) {
-      ranks[order[rank]] = rank;
-      const double cosine = candidates[order[rank]].similarity.cosine;
+    for (const Candidate& candidate : first) {
+      const double cosine = candidate.similarity.cosine;
+      descending_.push_back(candidate.similarity.cosine);
       sum += cosine;
       squares += cosine * cosine;
     }
-    const auto n = static_cast<double>(order.size());
-    best = candidates[order[0]].similarity.cosine;
-    spread = std::sqrt(std::max(0.0, squares / n - (sum / n) * (sum / n)));
+    std::sort(descending_.begin(), descending_.end(), std::greater<>());
+    const auto n = static_cast<double>(first.size());
+    spread_ = std::sqrt(std::max(0.0, squares / n - (sum / n) * (sum / n)));
   }
+
+  /// How many are larger.
+  std::size_t rank(Real cosine) const {
+    const auto place = std::lower_bound(descending_.begin(), descending_.end(), cosine, std::greater<>());
+    return static_cast<std::size_t>(place - descending_.begin());
+  }
+
+  /// From the largest.
+  double deviations(Real cosine) const {
+    constexpr double kLeastSpread = 1e-3;
+    return (static_cast<double>(cosine) - descending_.front()) / (spread_ + kLeastSpread);
+  }
+
+ private:
+  std::vector<Real> descending_;
+  double spread_;
 };
 
 double log_of_rank(std::size_t rank) { return log_double(1.0 + static_cast<double>(rank)); }
@@ -78,47 +86,44 @@ double log_of_rank(std::size_t rank) { return log_double(1.0 + static_cast<doubl
 
 CandidateFeatures trusting_weights() {
   CandidateFeatures weights{};
-  weights[0] = -1;
-  weights[1] = 1;
-  weights[7] = 3;
+  weights[kConstant] = -1;
+  weights[kLogProbability] = 1;
+  weights[kCosineGap] = 3;
   return weights;
 }
 
 /// Divisors are such that weights are of the order of 1.
-void describe(std::span<const Candidate> candidates, std::vector<CandidateFeatures>& described) {
-  described.clear();
+void describe(std::span<const Candidate> candidates, std::size_t n_first, std::vector<CandidateFeatures>& described) {
+  described.assign(candidates.size(), {});
   if (candidates.empty()) {
     return;
   }
   std::vector<Logs> all_logs(candidates.size());
   std::transform(candidates.begin(), candidates.end(), all_logs.begin(), logs_of);
-  const Logs best = best_of(all_logs);
-  const Cosines cosines(candidates);
+  const Logs best = best_of(std::span<const Logs>(all_logs).first(n_first));
+  const Cosines cosines(candidates.first(n_first));
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const Candidate& candidate = candidates[i];
+    const auto& [label, probability, similarity, count, n_since] = candidates[i];
     const Logs& logs = all_logs[i];
-    const double p = candidate.probability;
-    const double cosine = candidate.similarity.cosine;
-    described.push_back({
-        1.0,
-        logs.probability / 4,
-        (logs.probability - log_at_least(1e-6, 1.0 - p)) / 4,
-        logs.cosine,
-        4 * cosine,
-        log_at_least(1.0, candidate.count) / 4,
-        (logs.probability - best.probability) / 4,
-        logs.cosine - best.cosine,
-        p,
-        (cosine - cosines.best) / (cosines.spread + 1e-3) / 2,
-        log_of_rank(i) / 2,
-        log_of_rank(cosines.ranks[i]) / 2,
-        logs.coverage,
-        logs.coverage - best.coverage,
-        logs.mean_share / 4,
-        (logs.mean_share - best.mean_share) / 2,
-        log_at_least(1e-4, candidate.similarity.largest_share) / 4,
-        log_double(1.0 + static_cast<double>(candidate.n_since)) / 4,
-    });
+    CandidateFeatures& x = described[i];
+    x[kConstant] = 1.0;
+    x[kLogProbability] = logs.probability / 4;
+    x[kLogOdds] = (logs.probability - log_at_least(kLeastDoubt, 1.0 - probability)) / 4;
+    x[kProbability] = probability;
+    x[kProbabilityGap] = (logs.probability - best.probability) / 4;
+    x[kTreeRank] = log_of_rank(i) / 2;
+    x[kLogCosine] = logs.cosine;
+    x[kCosine] = 4.0 * similarity.cosine;
+    x[kCosineGap] = logs.cosine - best.cosine;
+    x[kCosineDeviations] = cosines.deviations(similarity.cosine) / 2;
+    x[kCosineRank] = log_of_rank(cosines.rank(similarity.cosine)) / 2;
+    x[kLogCoverage] = logs.coverage;
+    x[kCoverageGap] = logs.coverage - best.coverage;
+    x[kLogMeanShare] = logs.mean_share / 4;
+    x[kMeanShareGap] = (logs.mean_share - best.mean_share) / 2;
+    x[kLogLargestShare] = log_at_least(kLeastLargestShare, similarity.largest_share) / 4;
+    x[kLogCount] = log_at_least(1.0, count) / 4;
+    x[kLogSince] = log_double(1.0 + static_cast<double>(n_since)) / 4;
   }
 }
 

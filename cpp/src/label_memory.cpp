@@ -7,11 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
-#include <limits>
-#include <numeric>
-#include <string>
 
-#include "oplt/error.hpp"
 #include "oplt/math.hpp"
 
 namespace oplt {
@@ -20,10 +16,26 @@ namespace {
 
 constexpr std::size_t kManyCells = 8;  // for each feature of a row: then it is faster to look for the feature
 
-constexpr Real kNoShare = std::numeric_limits<Real>::infinity();  // in a file: the cell has no posting
+// An example's weight, as far as it counts here: beyond, sums would overflow.
+constexpr Real kMostWeight = 1e12F;
+
+// What all labels have had of a feature, to have shares of it: below, its inverse would overflow.
+constexpr double kLeastTotal = 1e-30;
 
 /// The row without the constant feature, which says nothing of a label.
-std::size_t n_proper(RowView x) { return x.size() > 0 && x.features.back() == kBiasFeature ? x.size() - 1 : x.size(); }
+RowView proper_part(RowView x) {
+  const std::size_t n = x.size() > 0 && x.features.back() == kBiasFeature ? x.size() - 1 : x.size();
+  return {x.features.first(n), x.values.first(n)};
+}
+
+/// 1 / norm; 0 if that is 0. Models need not normalise, and squares of what they take may be beyond a Real.
+double scale_to_one(RowView x) {
+  double squares = 0;
+  for (const Real value : x.values) {
+    squares += static_cast<double>(value) * value;
+  }
+  return squares > 0 ? 1 / std::sqrt(squares) : 0;
+}
 
 }  // namespace
 
@@ -34,26 +46,29 @@ void LabelMemory::Query::clear() {
   features_.clear();
 }
 
-void LabelMemory::learn(RowView x, std::span<const LabelId> labels, Real weight) {
+void LabelMemory::learn(RowView row, std::span<const LabelId> labels, Real weight) {
   ++n_learnt_;
-  const std::size_t n = n_proper(x);
-  if (n > 0 && x.features[n - 1] >= weights_.size()) {
-    weights_.resize(x.features[n - 1] + 1);
+  const RowView x = proper_part(row);
+  if (x.size() > 0 && x.features.back() >= weights_.size()) {
+    weights_.resize(x.features.back() + 1);
     totals_.resize(weights_.size());
     postings_.resize(weights_.size());
   }
-  for (std::size_t i = 0; i < n; ++i) {
-    totals_[x.features[i]] += static_cast<double>(labels.size()) * std::abs(weight * x.values[i]);
+  const double scale = scale_to_one(x) * std::min(weight, kMostWeight);
+  scaled_.resize(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    scaled_[i] = static_cast<Real>(scale * x.values[i]);
+    totals_[x.features[i]] += static_cast<double>(labels.size()) * std::abs(scaled_[i]);
   }
   for (const LabelId label : labels) {
-    add({x.features.first(n), x.values.first(n)}, label, weight);
+    add({x.features, scaled_}, label);
   }
   if (n_known_ > n_renewed_ + n_renewed_ / 2) {
     renew_all();
   }
 }
 
-void LabelMemory::add(RowView x, LabelId label, Real weight) {
+void LabelMemory::add(RowView x, LabelId label) {
   if (label >= labels_.size()) {
     labels_.resize(label + 1);
   }
@@ -61,7 +76,7 @@ void LabelMemory::add(RowView x, LabelId label, Real weight) {
   n_known_ += entry.count == 0 ? 1 : 0;
   ++entry.count;
   entry.last = n_learnt_;
-  merge(x, entry.cells, weight);
+  merge(x, entry.cells);
   if (merged_.size() > max_features_) {
     drop_lightest();
   }
@@ -73,12 +88,12 @@ void LabelMemory::add(RowView x, LabelId label, Real weight) {
   }
 }
 
-void LabelMemory::merge(RowView x, std::span<const Cell> cells, Real weight) {
+void LabelMemory::merge(RowView x, std::span<const Cell> cells) {
   merged_.clear();
   auto cell = cells.begin();
   for (std::size_t i = 0; i < x.size(); ++i) {
     const FeatureId feature = x.features[i];
-    const Real value = weight * x.values[i];
+    const Real value = x.values[i];
     for (; cell != cells.end() && cell->feature < feature; ++cell) {
       merged_.push_back(*cell);
     }
@@ -148,12 +163,12 @@ void LabelMemory::renew_postings(LabelId label) {
 }
 
 void LabelMemory::renew_norm(Label& label) const {
-  Real squares = 0;
+  double squares = 0;
   for (const Cell& cell : label.cells) {
-    const Real weighted = cell.sum * weights_[cell.feature];
+    const double weighted = static_cast<double>(cell.sum) * weights_[cell.feature];
     squares += weighted * weighted;
   }
-  label.norm = std::sqrt(squares);
+  label.norm = static_cast<Real>(std::sqrt(squares));
 }
 
 void LabelMemory::renew_weight(FeatureId feature) {
@@ -175,20 +190,20 @@ void LabelMemory::renew_all() {
   n_renewed_ = n_known_;
 }
 
-void LabelMemory::ask(RowView x, Query& query) const {
+void LabelMemory::ask(RowView row, Query& query) const {
   query.clear();
   query.weights_.resize(weights_.size());
+  const RowView x = proper_part(row);
+  const double scale = scale_to_one(x);
   Real squares = 0;
-  for (std::size_t i = 0; i < n_proper(x); ++i) {
+  for (std::size_t i = 0; i < x.size() && x.features[i] < weights_.size(); ++i) {
     const FeatureId feature = x.features[i];
-    if (feature < weights_.size()) {
-      const Real weight = weights_[feature];
-      const Real weighted = x.values[i] * weight;
-      query.features_.push_back(feature);  // first: what it does not name is never cleared
-      const auto share = static_cast<Real>(totals_[feature] > 0 ? 1.0 / totals_[feature] : 0.0);
-      query.weights_[feature] = {weighted * weight, weighted * weighted, share, std::abs(weighted) * share};
-      squares += weighted * weighted;
-    }
+    const Real weight = weights_[feature];
+    const Real weighted = static_cast<Real>(scale * x.values[i]) * weight;
+    query.features_.push_back(feature);  // first: what it does not name is never cleared
+    const auto share = static_cast<Real>(totals_[feature] > kLeastTotal ? 1.0 / totals_[feature] : 0.0);
+    query.weights_[feature] = {weighted * weight, weighted * weighted, share, std::abs(weighted) * share};
+    squares += weighted * weighted;
   }
   query.norm_ = std::sqrt(squares);
   query.heaviest_.resize(std::min(bounds_.features, query.features_.size()));
@@ -200,12 +215,12 @@ void LabelMemory::ask(RowView x, Query& query) const {
                          });
 }
 
-/// A list that is too long is left out: what many labels have says little. If all are, the shortest is taken.
+/// A list that is too long is left out: what many labels have says little. If all are too long, the shortest is taken.
 void LabelMemory::look_through_postings(Query& query) const {
   std::size_t n_postings = 0;
   for (const FeatureId feature : query.heaviest_) {
     const std::size_t n = postings_[feature].size();
-    if (n_postings + n <= bounds_.postings) {
+    if (n <= bounds_.labels && n_postings + n <= bounds_.all_postings) {
       n_postings += n;
       add_products(feature, query);
     }
@@ -294,95 +309,6 @@ Similarity LabelMemory::similarity(LabelId label, const Query& query) const {
   });
   return {product / (query.norm_ * labels_[label].norm), square / (query.norm_ * query.norm_), share / query.norm_,
           largest_share};
-}
-
-std::size_t LabelMemory::memory_bytes() const {
-  std::size_t bytes = labels_.capacity() * sizeof(Label) + weights_.capacity() * sizeof(Real) +
-                      totals_.capacity() * sizeof(double) + postings_.capacity() * sizeof(postings_[0]);
-  for (const Label& label : labels_) {
-    bytes += label.cells.capacity() * sizeof(Cell);
-  }
-  for (const std::vector<Posting>& postings : postings_) {
-    bytes += postings.capacity() * sizeof(Posting);
-  }
-  return bytes;
-}
-
-/// Of the postings, only the shares are written: their order says nothing.
-void LabelMemory::save(Writer& out) const {
-  std::vector<std::uint32_t> counts;
-  std::vector<std::uint64_t> lasts;
-  std::vector<std::uint32_t> sizes;
-  std::vector<Real> norms;
-  std::vector<FeatureId> features;
-  std::vector<Real> sums;
-  std::vector<Real> shares;
-  for (const Label& label : labels_) {
-    counts.push_back(label.count);
-    lasts.push_back(label.last);
-    sizes.push_back(static_cast<std::uint32_t>(label.cells.size()));
-    norms.push_back(label.norm);
-    for (const Cell& cell : label.cells) {
-      features.push_back(cell.feature);
-      sums.push_back(cell.sum);
-      shares.push_back(cell.posting == kNone ? kNoShare : postings_[cell.feature][cell.posting].share);
-    }
-  }
-  out.put(static_cast<std::uint64_t>(n_renewed_));
-  out.put(n_learnt_);
-  out.put_array<Real>(weights_);
-  out.put_array<double>(totals_);
-  out.put_array<std::uint32_t>(counts);
-  out.put_array<std::uint64_t>(lasts);
-  out.put_array<Real>(norms);
-  out.put_array<std::uint32_t>(sizes);
-  out.put_array<FeatureId>(features);
-  out.put_array<Real>(sums);
-  out.put_array<Real>(shares);
-}
-
-LabelMemory LabelMemory::load(std::uint32_t max_features, Reader& in) {
-  LabelMemory memory(max_features);
-  memory.n_renewed_ = in.get<std::uint64_t>();
-  memory.n_learnt_ = in.get<std::uint64_t>();
-  memory.weights_ = in.get_array<Real>();
-  memory.totals_ = in.get_array<double>();
-  const auto counts = in.get_array<std::uint32_t>();
-  const auto lasts = in.get_array<std::uint64_t>();
-  const auto norms = in.get_array<Real>();
-  const auto sizes = in.get_array<std::uint32_t>();
-  const auto features = in.get_array<FeatureId>();
-  const auto sums = in.get_array<Real>();
-  const auto shares = in.get_array<Real>();
-  if (memory.totals_.size() != memory.weights_.size() || lasts.size() != counts.size() ||
-      norms.size() != counts.size() || sizes.size() != counts.size() || sums.size() != features.size() ||
-      shares.size() != features.size() ||
-      std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}) != features.size()) {
-    throw FormatError("the arrays of the label memory do not fit together");
-  }
-  memory.postings_.resize(memory.weights_.size());
-  memory.labels_.resize(counts.size());
-  std::size_t i = 0;
-  for (LabelId label = 0; label < counts.size(); ++label) {
-    std::vector<Cell>& cells = memory.labels_[label].cells;
-    for (const std::size_t end = i + sizes[label]; i < end; ++i) {
-      if (features[i] >= memory.weights_.size() || (!cells.empty() && features[i] <= cells.back().feature)) {
-        throw FormatError("label " + std::to_string(label) + " of the label memory has its features out of order");
-      }
-      std::vector<Posting>& postings = memory.postings_[features[i]];
-      const bool posted = shares[i] != kNoShare;
-      cells.push_back({features[i], sums[i], posted ? static_cast<std::uint32_t>(postings.size()) : kNone});
-      if (posted) {
-        postings.push_back({label, shares[i]});
-      }
-    }
-    memory.labels_[label].norm = norms[label];
-    memory.labels_[label].count = counts[label];
-    memory.labels_[label].last = lasts[label];
-    memory.n_known_ += counts[label] > 0 ? 1 : 0;
-  }
-  memory.n_cells_ = features.size();
-  return memory;
 }
 
 }  // namespace oplt

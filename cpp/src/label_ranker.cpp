@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kCandidates = 20;  // of the tree, and as many of the memory, if no more are asked for
 constexpr std::size_t kUnlimited = 100;  // the same, if all labels above a threshold are asked for
+constexpr std::size_t kSurePlaces = 10;  // the best candidates keep their places when there are more candidates
 constexpr std::size_t kCalibrated = 10;  // best candidates whose probabilities are learnt: few look at others
 
 constexpr double kScoreScale = 4.0;
@@ -31,7 +32,35 @@ constexpr double kKeepCalibration = 0.99;
 constexpr double kSharing = 30.0;
 constexpr double kLeastSharing = 0.05;  // what counts less is not worth its time
 
+// An example's only label excludes all others, which tells more than that each of them does not apply.
+constexpr double kOnlyLabel = 3.0;
+
 constexpr std::size_t kBuckets = 5;  // of labels with 1, 2, 4, 8, 16 examples or more
+
+bool has_label(const Example& example, LabelId label) {
+  return std::binary_search(example.labels.begin(), example.labels.end(), label);
+}
+
+/// Of exponentials.
+double log_of_sum(std::span<const double> scores) {
+  if (scores.empty()) {
+    return 0.0;
+  }
+  const double best = *std::max_element(scores.begin(), scores.end());
+  double sum = 0.0;
+  for (const double score : scores) {
+    sum += exp_real(static_cast<Real>(score - best));
+  }
+  return best + log_double(sum);
+}
+
+std::vector<double> softmax_of(std::vector<double> scores) {
+  const double all = log_of_sum(scores);
+  for (double& score : scores) {
+    score = exp_real(static_cast<Real>(score - all));
+  }
+  return scores;
+}
 
 std::size_t bucket(std::uint32_t count) {
   return std::min<std::size_t>(std::bit_width(std::max(count, 1U)) - 1, kBuckets - 1);
@@ -42,7 +71,7 @@ std::size_t bucket(std::uint32_t count) {
 LabelRanker::LabelRanker(std::uint32_t max_features)
     : memory_(max_features),
       models_(kBuckets, {trusting_weights(), kKeepModel}),
-      calibration_({0.0, kScoreScale}, kKeepCalibration) {}
+      calibration_({0.0, kScoreScale, 0.0}, kKeepCalibration) {}
 
 bool LabelRanker::observes(std::uint64_t number) {
   constexpr std::uint64_t kRun = 32;
@@ -50,76 +79,128 @@ bool LabelRanker::observes(std::uint64_t number) {
   return number % period < kRun;
 }
 
-void LabelRanker::find_candidates(const Forest& forest, RowView x, std::size_t top_k, std::size_t beam,
-                                  Scratch& scratch) const {
-  const std::size_t k = top_k == 0 ? kUnlimited : std::max(kCandidates, 2 * top_k);
+/// Those of tree and memory, n each, that are no candidates yet.
+void LabelRanker::add_candidates(const Forest& forest, RowView x, std::size_t n, std::size_t beam,
+                                 Scratch& scratch) const {
   std::vector<Candidate>& candidates = scratch.candidates;
-  candidates.clear();
-  PredictParams params;
-  params.top_k = k;
-  params.beam = beam > 0 ? beam : k;  // candidates need not be exactly the best
-  for (const ScoredLabel& found : forest.search(x, params, scratch.search)) {
-    candidates.push_back({found.label, found.probability, {}, 0, 0});
-  }
-  const Real least = candidates.empty() ? Real{0} : candidates.back().probability;
-  memory_.ask(x, scratch.query);
-  scratch.nearest.clear();
-  memory_.find_nearest(k, scratch.query, scratch.nearest);
-  std::vector<LabelId>& in_tree = scratch.in_tree;
-  in_tree.clear();
-  std::transform(candidates.begin(), candidates.end(), std::back_inserter(in_tree),
-                 [](const Candidate& candidate) { return candidate.label; });
-  std::sort(in_tree.begin(), in_tree.end());
-  for (const LabelId label : scratch.nearest) {
-    if (!std::binary_search(in_tree.begin(), in_tree.end(), label)) {
-      candidates.push_back({label, least, {}, 0, 0});
+  const auto add = [&](LabelId label, Real probability) {
+    if (!std::binary_search(scratch.known.begin(), scratch.known.end(), label)) {
+      candidates.push_back(
+          {label, probability, memory_.similarity(label, scratch.query), memory_.count(label), memory_.n_since(label)});
     }
+  };
+  const auto renew_known = [&] {
+    scratch.known.clear();
+    std::transform(candidates.begin(), candidates.end(), std::back_inserter(scratch.known),
+                   [](const Candidate& candidate) { return candidate.label; });
+    std::sort(scratch.known.begin(), scratch.known.end());
+  };
+  renew_known();
+  PredictParams params;
+  params.top_k = n;
+  params.beam = beam > 0 ? beam : n;  // candidates need not be exactly the best
+  for (const ScoredLabel& found : forest.search(x, params, scratch.search)) {
+    add(found.label, found.probability);
   }
-  for (Candidate& candidate : candidates) {
-    candidate.similarity = memory_.similarity(candidate.label, scratch.query);
-    candidate.count = memory_.count(candidate.label);
-    candidate.n_since = memory_.n_since(candidate.label);
+  if (scratch.n_first == 0) {
+    scratch.least_probability = candidates.empty() ? Real{0} : candidates.back().probability;
   }
-  describe(candidates, scratch.features);
+  renew_known();
+  scratch.nearest.clear();
+  memory_.find_nearest(n, scratch.query, scratch.nearest);
+  for (const LabelId label : scratch.nearest) {
+    add(label, scratch.least_probability);
+  }
+}
+
+void LabelRanker::find_candidates(const Forest& forest, RowView x, std::size_t n, std::size_t beam,
+                                  Scratch& scratch) const {
+  memory_.ask(x, scratch.query);
+  scratch.candidates.clear();
+  scratch.n_first = 0;
+  add_candidates(forest, x, kCandidates, beam, scratch);
+  scratch.n_first = scratch.candidates.size();
+  if (n > kCandidates) {
+    add_candidates(forest, x, n, beam, scratch);
+  }
+  describe(scratch.candidates, scratch.n_first, scratch.features);
+}
+
+double LabelRanker::score(const Scratch& scratch, std::size_t i) const {
+  return models_[bucket(scratch.candidates[i].count)].score(scratch.features[i]);
 }
 
 /// The best first, equally good ones by ascending label id.
 std::vector<LabelRanker::ScoredCandidate> LabelRanker::sorted_scores(const Scratch& scratch) const {
-  std::vector<ScoredCandidate> scored;
-  for (std::size_t i = 0; i < scratch.candidates.size(); ++i) {
-    const Candidate& candidate = scratch.candidates[i];
-    scored.push_back({candidate.label, models_[bucket(candidate.count)].score(scratch.features[i])});
-  }
-  std::sort(scored.begin(), scored.end(), [](const ScoredCandidate& a, const ScoredCandidate& b) {
+  const auto better = [](const ScoredCandidate& a, const ScoredCandidate& b) {
     return a.score != b.score ? a.score > b.score : a.label < b.label;
-  });
+  };
+  std::vector<ScoredCandidate> scored;
+  for (std::size_t i = 0; i < scratch.n_first; ++i) {
+    scored.push_back({scratch.candidates[i].label, score(scratch, i)});
+  }
+  std::sort(scored.begin(), scored.end(), better);
+  if (scratch.n_first == scratch.candidates.size()) {
+    return scored;
+  }
+  const std::size_t n_sure = std::min(kSurePlaces, scored.size());
+  const double most = scored[n_sure - 1].score;
+  for (std::size_t i = scratch.n_first; i < scratch.candidates.size(); ++i) {
+    scored.push_back({scratch.candidates[i].label, std::min(most, score(scratch, i))});
+  }
+  std::sort(scored.begin() + static_cast<std::ptrdiff_t>(n_sure), scored.end(), better);
   return scored;
 }
 
-void LabelRanker::observe(const Forest& forest, const Example& example) {
-  find_candidates(forest, example.x, kCandidates / 2, 0, scratch_);
-  const auto is_positive = [&](LabelId label) {
-    return std::binary_search(example.labels.begin(), example.labels.end(), label);
-  };
-  const std::vector<ScoredCandidate> scored = sorted_scores(scratch_);
-  for (std::size_t i = 0; i < std::min(kCalibrated, scored.size()); ++i) {
-    calibration_.observe({1.0, scored[i].score / kScoreScale}, is_positive(scored[i].label));
+std::vector<double> LabelRanker::first_scores(const Scratch& scratch) const {
+  std::vector<double> scores(scratch.n_first);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    scores[i] = score(scratch, i);
   }
-  calibration_.step();
+  return scores;
+}
+
+void LabelRanker::observe(const Forest& forest, const Example& example) {
+  find_candidates(forest, example.x, kCandidates, 0, scratch_);
+  learn_probabilities(example);
   // Where all labels are new, no ranking could have been right, and there is nothing to learn about it. That no label
   // applies is worth to know.
-  if (!example.labels.empty() && std::none_of(example.labels.begin(), example.labels.end(),
-                                              [this](LabelId label) { return memory_.count(label) > 0; })) {
-    return;
+  if (example.labels.empty() || std::any_of(example.labels.begin(), example.labels.end(),
+                                            [this](LabelId label) { return memory_.count(label) > 0; })) {
+    learn_ranking(example);
   }
+}
+
+void LabelRanker::learn_probabilities(const Example& example) {
+  const std::vector<ScoredCandidate> scored = sorted_scores(scratch_);
+  const double together = log_of_sum(first_scores(scratch_));
+  for (std::size_t i = 0; i < std::min(kCalibrated, scored.size()); ++i) {
+    calibration_.observe({1.0, scored[i].score / kScoreScale, together / kScoreScale},
+                         has_label(example, scored[i].label));
+  }
+  calibration_.step();
+}
+
+void LabelRanker::learn_ranking(const Example& example) {
   ++n_observed_;
   const double share = kSharing / (kSharing + static_cast<double>(n_observed_));
+  const bool only_one =
+      example.labels.size() == 1 && std::any_of(scratch_.candidates.begin(), scratch_.candidates.end(),
+                                                [&](const Candidate& c) { return c.label == example.labels[0]; });
+  const std::vector<double> softmax = only_one ? softmax_of(first_scores(scratch_)) : std::vector<double>{};
   for (std::size_t i = 0; i < scratch_.candidates.size(); ++i) {
     const Candidate& candidate = scratch_.candidates[i];
+    const bool positive = has_label(example, candidate.label);
     const std::size_t own = bucket(candidate.count);
     for (std::size_t b = 0; b < kBuckets; ++b) {
-      if (b == own || share > kLeastSharing) {
-        models_[b].observe(scratch_.features[i], is_positive(candidate.label), b == own ? 1.0 : share);
+      const double weight = b == own ? 1.0 : share;
+      if (weight <= kLeastSharing) {
+        continue;
+      }
+      if (only_one) {
+        models_[b].observe_probability(softmax[i], scratch_.features[i], positive, kOnlyLabel * weight);
+      } else {
+        models_[b].observe(scratch_.features[i], positive, weight);
       }
     }
   }
@@ -130,12 +211,13 @@ void LabelRanker::observe(const Forest& forest, const Example& example) {
 
 std::vector<ScoredLabel> LabelRanker::rank(const Forest& forest, RowView x, const PredictParams& params,
                                            Scratch& scratch) const {
-  find_candidates(forest, x, params.top_k, params.beam, scratch);
-  const double offset = calibration_.weights()[0];
-  const double slope = std::max(kLeastSlope, calibration_.weights()[1]) / kScoreScale;
+  find_candidates(forest, x, params.top_k == 0 ? kUnlimited : 2 * params.top_k, params.beam, scratch);
+  const std::vector<ScoredCandidate> scored = sorted_scores(scratch);
+  const auto& [constant, slope, together] = calibration_.weights();
+  const double offset = constant + together * log_of_sum(first_scores(scratch)) / kScoreScale;
   std::vector<ScoredLabel> ranked;
-  for (const auto& [label, score] : sorted_scores(scratch)) {
-    const Real probability = sigmoid(static_cast<Real>(offset + slope * score));
+  for (const auto& [label, score] : scored) {
+    const Real probability = sigmoid(static_cast<Real>(offset + std::max(kLeastSlope, slope) * score / kScoreScale));
     if (probability < params.threshold || (params.top_k > 0 && ranked.size() == params.top_k)) {
       break;
     }
@@ -153,13 +235,13 @@ void LabelRanker::save(Writer& out) const {
   out.put(n_observed_);
 }
 
-LabelRanker LabelRanker::load(std::uint32_t max_features, Reader& in) {
+LabelRanker LabelRanker::load(std::uint32_t max_features, const LabelMemory::Limits& limits, Reader& in) {
   LabelRanker ranker(max_features);
-  ranker.memory_ = LabelMemory::load(max_features, in);
+  ranker.memory_ = LabelMemory::load(max_features, limits, in);
   for (RankingModel& model : ranker.models_) {
     model = RankingModel::load(in, kKeepModel);
   }
-  ranker.calibration_ = OnlineLogistic<2>::load(in, kKeepCalibration);
+  ranker.calibration_ = Calibration::load(in, kKeepCalibration);
   ranker.n_observed_ = in.get<std::uint64_t>();
   return ranker;
 }

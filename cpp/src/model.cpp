@@ -105,7 +105,7 @@ Model::Model(const TrainParams& params, std::span<const std::byte> saved, const 
   labels_ = Vocabulary::load(in);
   forest_ = Forest::load(params, count_features(), in);
   if (params.label_memory > 0) {
-    ranker_ = LabelRanker::load(params.label_memory, in);
+    ranker_ = LabelRanker::load(params.label_memory, {count_features(), labels_.size(), forest_.n_examples()}, in);
   }
   in.expect_end();
   for (const OnlinePlt& tree : forest_.trees()) {

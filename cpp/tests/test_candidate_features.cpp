@@ -16,10 +16,14 @@ std::vector<Candidate> two_candidates() {
   return {{0, 0.5F, {0.1F, 0.2F, 0.3F, 0.4F}, 8, 100}, {1, 0.1F, {0.6F, 0.9F, 0.01F, 0.02F}, 1, 3}};
 }
 
-std::vector<CandidateFeatures> described(const std::vector<Candidate>& candidates) {
+std::vector<CandidateFeatures> described(const std::vector<Candidate>& candidates, std::size_t n_first) {
   std::vector<CandidateFeatures> result(7);  // what was there goes
-  describe(candidates, result);
+  describe(candidates, n_first, result);
   return result;
+}
+
+std::vector<CandidateFeatures> described(const std::vector<Candidate>& candidates) {
+  return described(candidates, candidates.size());
 }
 
 double score(const CandidateFeatures& features) {
@@ -36,18 +40,30 @@ double score(const CandidateFeatures& features) {
 TEST("gaps are 0 for the best candidate of each measure and negative for others") {
   const auto features = described(two_candidates());
   CHECK_EQ(features.size(), 2U);
-  for (const std::size_t gap : {6U, 15U}) {  // by probability and by share, the first is best
+  for (const std::size_t gap : {kProbabilityGap, kMeanShareGap}) {  // by probability and by share, the first is best
     CHECK_EQ(features[0][gap], 0.0);
     CHECK(features[1][gap] < 0);
   }
-  for (const std::size_t gap : {7U, 9U, 13U}) {  // by cosine and coverage, the second
+  for (const std::size_t gap : {kCosineGap, kCosineDeviations, kCoverageGap}) {  // by cosine and coverage, the second
     CHECK(features[0][gap] < 0);
     CHECK_EQ(features[1][gap], 0.0);
   }
-  CHECK_EQ(features[0][10], 0.0);  // ranks
-  CHECK_EQ(features[1][11], 0.0);
-  CHECK(features[1][10] > 0 && features[0][11] > 0);
-  CHECK(features[0][17] > features[1][17]);  // the first was last seen long ago
+  CHECK_EQ(features[0][kTreeRank], 0.0);  // ranks
+  CHECK_EQ(features[1][kCosineRank], 0.0);
+  CHECK(features[1][kTreeRank] > 0 && features[0][kCosineRank] > 0);
+  CHECK(features[0][kLogSince] > features[1][kLogSince]);  // the first was last seen long ago
+}
+
+TEST("further candidates are compared with the first, which look the same as without them") {
+  auto candidates = two_candidates();
+  const auto alone = described(candidates);
+  candidates.push_back({2, 0.9F, {0.8F, 1.0F, 0.5F, 0.4F}, 8, 100});
+  const auto features = described(candidates, 2);
+  CHECK_EQ(features[0], alone[0]);
+  CHECK_EQ(features[1], alone[1]);
+  CHECK(features[2][kProbabilityGap] > 0 && features[2][kCosineGap] > 0);  // better than the best of the first
+  CHECK_EQ(features[2][kCosineRank], 0.0);
+  CHECK(described(candidates)[0] != alone[0]);
 }
 
 TEST("whatever is 0 or 1 has finite features") {

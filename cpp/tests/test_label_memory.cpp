@@ -16,6 +16,7 @@ using namespace oplt;
 namespace {
 
 constexpr std::uint32_t kNoBound = 1000;
+constexpr LabelMemory::Limits kNoLimits = {LabelMemory::kAll, LabelMemory::kAll, ~0ULL};
 
 /// The same by its definition, slowly and in double precision, without a bound.
 struct Naive {
@@ -55,14 +56,23 @@ struct Naive {
     }
   }
 
+  static double norm(const test::StreamExample& example) {
+    double squares = 0;
+    for (std::size_t i = 0; i + 1 < example.values.size(); ++i) {  // the last one is the bias
+      squares += static_cast<double>(example.values[i]) * example.values[i];
+    }
+    return std::sqrt(squares);
+  }
+
   void learn(const test::StreamExample& example) {
     ++n_learnt;
+    const double scale = example.weight / norm(example);
     for (const LabelId label : example.labels) {
       ++counts[label];
       last[label] = n_learnt;
-      for (std::size_t i = 0; i + 1 < example.features.size(); ++i) {  // the last one is the bias
-        totals[example.features[i]] += std::abs(static_cast<double>(example.weight) * example.values[i]);
-        sums[label][example.features[i]] += static_cast<double>(example.weight) * example.values[i];
+      for (std::size_t i = 0; i + 1 < example.features.size(); ++i) {
+        totals[example.features[i]] += std::abs(scale * example.values[i]);
+        sums[label][example.features[i]] += scale * example.values[i];
         if (weights[example.features[i]] == 0) {
           renew_weight(example.features[i]);
         }
@@ -92,7 +102,7 @@ struct Naive {
     for (std::size_t i = 0; i + 1 < example.features.size(); ++i) {
       const FeatureId feature = example.features[i];
       if (shares[label].count(feature) > 0) {
-        sum += example.values[i] * weights[feature] * weights[feature] * shares[label][feature];
+        sum += example.values[i] / norm(example) * weights[feature] * weights[feature] * shares[label][feature];
       }
     }
     return sum;
@@ -118,7 +128,7 @@ struct Naive {
     double largest_share = 0;
     for (std::size_t i = 0; i + 1 < example.features.size(); ++i) {
       const FeatureId feature = example.features[i];
-      const double weighted = example.values[i] * weights[feature];
+      const double weighted = example.values[i] / norm(example) * weights[feature];
       squares += weighted * weighted;
       if (sums[label].count(feature) > 0) {
         product += weighted * weights[feature] * sums[label][feature];
@@ -197,7 +207,7 @@ TEST("without bounds, the nearest labels are those of all") {
 }
 
 TEST("a feature that too many labels have does not hide the others") {
-  LabelMemory memory(kNoBound, {8, 100});
+  LabelMemory memory(kNoBound, {8, 100, 100});
   for (FeatureId label = 0; label < 200; ++label) {  // feature 0 is everybody's, and the heaviest
     memory.learn({std::vector<FeatureId>{0, label + 1}, std::vector<Real>{20, 1}}, std::vector<LabelId>{label}, 1);
   }
@@ -256,7 +266,7 @@ TEST("a bounded memory stays within its bound, and goes on alike after it was sa
     LabelMemory memory = taught(stream, bound);
     const std::vector<std::byte> saved = test::saved_bytes(memory);
     Reader in(saved);
-    LabelMemory loaded = LabelMemory::load(bound, in);
+    LabelMemory loaded = LabelMemory::load(bound, kNoLimits, in);
     in.expect_end();
     std::set<LabelId> labels;
     for (const test::StreamExample& example : stream) {
@@ -287,5 +297,39 @@ TEST("a damaged memory is refused") {
   std::vector<std::byte> saved = test::saved_bytes(memory);
   saved[2 * sizeof(std::uint64_t)] ^= std::byte{1};  // the number of weights
   Reader in(saved);
-  CHECK_THROWS(FormatError, LabelMemory::load(16, in));
+  CHECK_THROWS(FormatError, LabelMemory::load(16, kNoLimits, in));
+}
+
+TEST("a memory of more labels, features or examples than the model's is refused") {
+  const LabelMemory memory = taught(test::random_stream(9, 50), 16);
+  const std::vector<std::byte> saved = test::saved_bytes(memory);
+  for (const LabelMemory::Limits& limits :
+       {LabelMemory::Limits{1, LabelMemory::kAll, 50}, LabelMemory::Limits{LabelMemory::kAll, 1, 50},
+        LabelMemory::Limits{LabelMemory::kAll, LabelMemory::kAll, 49}}) {
+    Reader in(saved);
+    CHECK_THROWS(FormatError, LabelMemory::load(16, limits, in));
+  }
+  Reader in(saved);
+  CHECK_EQ(test::saved_bytes(LabelMemory::load(16, {LabelMemory::kAll, LabelMemory::kAll, 50}, in)), saved);
+}
+
+TEST("values and weights may be as large or small as they like") {
+  const std::vector<Real> sizes = {1e-38F, 1e-30F, 1e-12F, 1, 1e12F, 1e30F, 1e38F};
+  LabelMemory memory(kNoBound);
+  for (LabelId label = 0; label < sizes.size(); ++label) {
+    for (const Real weight : sizes) {
+      memory.learn({std::vector<FeatureId>{0, label + 1}, std::vector<Real>{sizes[label], sizes[label]}},
+                   std::vector<LabelId>{label}, weight);
+    }
+  }
+  LabelMemory::Query query;
+  for (const Real size : sizes) {
+    for (LabelId label = 0; label < sizes.size(); ++label) {
+      memory.ask({std::vector<FeatureId>{0, label + 1}, std::vector<Real>{size, size}}, query);
+      CHECK(std::abs(memory.similarity(label, query).cosine - 1) < 1e-3F);
+      const Similarity other = memory.similarity((label + 1) % static_cast<LabelId>(sizes.size()), query);
+      CHECK(other.cosine > 0 && other.cosine < 0.5F);
+      CHECK(std::isfinite(other.coverage) && std::isfinite(other.mean_share) && std::isfinite(other.largest_share));
+    }
+  }
 }

@@ -65,6 +65,47 @@ TEST("an answer holds what was asked for, the most probable first") {
   }
 }
 
+TEST("the best ten are the same however many are asked for") {
+  Both both;
+  for (const test::StreamExample& example : sorted_labels(test::random_stream(1, 1500))) {
+    both.learn(example);
+  }
+  std::size_t n_more = 0;
+  for (const test::StreamExample& example : test::random_stream(2, 50)) {
+    const auto ten = both.rank(example, 10);
+    for (const std::size_t k : {1U, 5U, 11U, 50U, 0U}) {
+      const auto found = both.rank(example, k);
+      CHECK(std::equal(ten.begin(), ten.begin() + static_cast<std::ptrdiff_t>(std::min(ten.size(), k > 0 ? k : 10)),
+                       found.begin()));
+      CHECK(std::is_sorted(found.begin(), found.end(),
+                           [](const auto& a, const auto& b) { return a.probability > b.probability; }));
+      n_more += found.size() > 40 ? 1 : 0;
+    }
+  }
+  CHECK(n_more > 50);
+}
+
+TEST("where each example has one label, probabilities sum up to about 1") {
+  Both both;
+  Random random(1);
+  const auto example_of = [](LabelId label) {  // looks like those of another label, too
+    return test::StreamExample{{label / 2, 100, kBiasFeature}, {1, 0.5F, 1}, {label}, 1};
+  };
+  for (LabelId i = 0; i < 2000; ++i) {
+    both.learn(example_of(i < 40 ? i : random.below(40)));
+  }
+  double sum = 0;
+  for (LabelId label = 0; label < 40; ++label) {
+    const auto found = both.rank(example_of(label), 10);
+    CHECK(found[0].label / 2 == label / 2 && found[1].label / 2 == label / 2);
+    CHECK(found[1].probability > 0.3F && found[2].probability < 0.1F);
+    for (const ScoredLabel& each : found) {
+      sum += each.probability;
+    }
+  }
+  CHECK(sum > 0.9 * 40 && sum < 1.1 * 40);
+}
+
 TEST("a label is found again after one example") {
   Both both;
   for (const test::StreamExample& example : sorted_labels(test::random_stream(4, 300))) {
@@ -95,7 +136,7 @@ TEST("saved and loaded, it goes on alike") {
   }
   const std::vector<std::byte> saved = test::saved_bytes(both.ranker);
   Reader in(saved);
-  LabelRanker loaded = LabelRanker::load(kFeaturesKept, in);
+  LabelRanker loaded = LabelRanker::load(kFeaturesKept, {LabelMemory::kAll, LabelMemory::kAll, ~0ULL}, in);
   in.expect_end();
   CHECK_EQ(test::saved_bytes(loaded), saved);
   for (const test::StreamExample& example : sorted_labels(test::random_stream(7, 60))) {

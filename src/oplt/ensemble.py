@@ -110,7 +110,7 @@ class Ensemble:
         candidates
             How many labels each model names, at least `k`: its most probable ones. If not given, twice `k`, but at
             least 10; without `k`, all those that are at least as probable as `threshold` divided by the number of
-            models. As many as there are labels make the means exact.
+            models. As many as there are labels make the means exact, if no model has a label memory.
 
         Returns
         -------
@@ -124,6 +124,9 @@ class Ensemble:
         by the number of all models. With a `threshold` t and neither `k` nor `candidates`, n models and no beam, that
         is less than t·(n - 1)/n². So no label whose true mean is below t is returned, and none whose true mean is at
         least t·(1 + (n - 1)/n²) is missing.
+
+        All this is so for models without a label memory. One with a memory ranks candidates; a label that is none of
+        them has no probability, and counts as 0.
         """
         return self._predict(self._models[0]._as_rows(X), k, threshold, beam, candidates)
 

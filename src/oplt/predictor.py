@@ -54,7 +54,8 @@ class Predictor:
         x
             Its features, or its text if the model takes texts. Those that the model has never seen are ignored.
         k
-            At most so many labels; 5 if neither `k` nor `threshold` is given.
+            At most so many labels; 5 if neither `k` nor `threshold` is given. The best ten and their probabilities do
+            not depend on it.
         threshold
             Only labels that are at least so probable; with a label memory and without `k`, of the 200 best candidates.
         beam

@@ -91,6 +91,26 @@ def test_answers_are_probabilities_and_hold_what_was_asked_for(stream: list[Exam
     )
 
 
+def test_the_best_ten_do_not_depend_on_how_many_are_asked_for(stream: list[Example]) -> None:
+    model = taught(stream)
+    for x, _ in stream[:50]:
+        ten = model.predict_one(x, k=10)
+        assert model.predict_one(x, k=3) == ten[:3]
+        assert model.predict_one(x, k=60)[:10] == ten
+        assert model.predict_one(x, threshold=0.0)[:10] == ten
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e11])  # the largest value that is taken is 1e12
+def test_features_may_be_of_any_size(stream: list[Example], size: float) -> None:
+    rows, labels = zip(*stream[:300], strict=True)
+    model = OnlinePLT(normalize=False)
+    model.learn_many([{name: value * size for name, value in x.items()} for x in rows[:200]], labels[:200])
+    for x in rows[200:]:
+        found = model.predict_one({name: value * size for name, value in x.items()}, k=5)
+        assert len(found) == 5
+        assert all(0 <= probability <= 1 for _, probability in found)
+
+
 def test_an_untaught_model_and_examples_without_features_do_no_harm() -> None:
     model = OnlinePLT(label_memory=64)
     assert model.predict_one({"a": 1.0}) == []

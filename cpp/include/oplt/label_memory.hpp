@@ -22,8 +22,8 @@ struct Similarity {
   Real largest_share;  // of a feature of the row
 };
 
-/// Remembers what the examples of each label look like on the whole: the sum of their rows. A label is found again
-/// after its first example, when its classifiers in the tree have hardly begun to learn.
+/// Remembers what the examples of each label look like on the whole: the sum of their rows, each of norm 1. A label is
+/// found again after its first example, when its classifiers in the tree have hardly begun to learn.
 ///
 /// Features are weighted by how few labels have them: log(1 + labels / labels with the feature). Labels are looked for
 /// through *postings*: for each feature, the labels that have it and its share in them. To keep them up to date at
@@ -56,22 +56,31 @@ class LabelMemory {
 
   /// What find_nearest() looks at: few and rare features find a label that is near.
   struct Bounds {
-    std::size_t features = 16;     // the heaviest of a row
-    std::size_t postings = 8'192;  // in all, so that a row of common features does not visit every label
+    std::size_t features = 16;         // the heaviest of a row
+    std::size_t labels = 1'024;        // that have such a feature, or it is passed over
+    std::size_t all_postings = 8'192;  // so that a row of common features does not visit every label
   };
 
   /// Looks at everything: for tests.
-  static constexpr Bounds kExact = {std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max()};
+  static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  static constexpr Bounds kExact = {kAll, kAll, kAll};
+
+  /// What a memory cannot have more of than the model that it is part of.
+  struct Limits {
+    std::size_t features;
+    std::size_t labels;
+    std::uint64_t examples;
+  };
 
   /// Of each label, up to `max_features` > 0 features are kept: those with the largest weighted sums.
   explicit LabelMemory(std::uint32_t max_features) : LabelMemory(max_features, Bounds{}) {}
   LabelMemory(std::uint32_t max_features, Bounds bounds) : max_features_(max_features), bounds_(bounds) {}
 
   /// Adds a row, times its weight, to the sums of its labels.
-  void learn(RowView x, std::span<const LabelId> labels, Real weight);
+  void learn(RowView row, std::span<const LabelId> labels, Real weight);
 
-  /// Makes `query` that of x. To be done again when the memory has learnt.
-  void ask(RowView x, Query& query) const;
+  /// Makes `query` that of the row. To be done again when the memory has learnt.
+  void ask(RowView row, Query& query) const;
 
   /// Appends the k labels that seem nearest, the nearest first, equally near ones by ascending label: by cosine over
   /// the heaviest features of the row alone, through the labels that have them, within bounds. So the cost does not
@@ -90,7 +99,7 @@ class LabelMemory {
   std::size_t memory_bytes() const;
 
   void save(Writer& out) const;
-  static LabelMemory load(std::uint32_t max_features, Reader& in);
+  static LabelMemory load(std::uint32_t max_features, const Limits& limits, Reader& in);
 
  private:
   struct Cell {
@@ -115,14 +124,15 @@ class LabelMemory {
   void visit_common(const Label& label, const Query& query, Visit visit) const;
   void look_through_postings(Query& query) const;
   void add_products(FeatureId feature, Query& query) const;
-  void add(RowView x, LabelId label, Real weight);
-  void merge(RowView x, std::span<const Cell> cells, Real weight);
+  void add(RowView x, LabelId label);
+  void merge(RowView x, std::span<const Cell> cells);
   void drop_lightest();
   void unpost(const Cell& cell);
   void renew_postings(LabelId label);
   void renew_norm(Label& label) const;
   void renew_weight(FeatureId feature);
   void renew_all();
+  void load_cells(std::span<const std::uint32_t> sizes, Reader& in);
 
   std::uint32_t max_features_;
   Bounds bounds_;
@@ -134,8 +144,10 @@ class LabelMemory {
   std::size_t n_known_ = 0;                     // labels with an example
   std::size_t n_renewed_ = 0;                   // labels with an example when everything was last renewed
   std::size_t n_cells_ = 0;
-  std::vector<Cell> merged_;     // of learn(), as is
-  std::vector<Real> heaviness_;  // this
+  // Of learn():
+  std::vector<Real> scaled_;
+  std::vector<Cell> merged_;
+  std::vector<Real> heaviness_;
 };
 
 }  // namespace oplt

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 #include <vector>
 
 #include "oplt/archive.hpp"
@@ -28,8 +27,10 @@ class LabelRanker {
     SearchScratch search;
     LabelMemory::Query query;
     std::vector<LabelId> nearest;
-    std::vector<LabelId> in_tree;
+    std::vector<LabelId> known;  // the candidates' labels, sorted
     std::vector<Candidate> candidates;
+    std::size_t n_first = 0;  // candidates that there always are; the others were added because so many were asked for
+    Real least_probability = 0;  // by the tree, of the first ones
     std::vector<CandidateFeatures> features;
   };
 
@@ -46,28 +47,35 @@ class LabelRanker {
   void learn(const Example& example) { memory_.learn(example.x, example.labels, example.weight); }
 
   /// The labels that `params` asks for, among the candidates; the most probable first, equally probable ones by
-  /// ascending label id.
+  /// ascending label id. The best ten are the same however many are asked for.
   std::vector<ScoredLabel> rank(const Forest& forest, RowView x, const PredictParams& params, Scratch& scratch) const;
 
   const LabelMemory& memory() const { return memory_; }
 
   void save(Writer& out) const;
-  static LabelRanker load(std::uint32_t max_features, Reader& in);
+  static LabelRanker load(std::uint32_t max_features, const LabelMemory::Limits& limits, Reader& in);
 
  private:
-  using RankingModel = OnlineLogistic<std::tuple_size_v<CandidateFeatures>>;
+  using RankingModel = OnlineLogistic<kCandidateFeatures>;
+
+  using Calibration = OnlineLogistic<3>;  // of a constant, a candidate's score, and how high all scores are together
 
   struct ScoredCandidate {
     LabelId label;
     double score;
   };
 
-  void find_candidates(const Forest& forest, RowView x, std::size_t top_k, std::size_t beam, Scratch& scratch) const;
+  void find_candidates(const Forest& forest, RowView x, std::size_t n, std::size_t beam, Scratch& scratch) const;
+  void add_candidates(const Forest& forest, RowView x, std::size_t n, std::size_t beam, Scratch& scratch) const;
+  double score(const Scratch& scratch, std::size_t i) const;
   std::vector<ScoredCandidate> sorted_scores(const Scratch& scratch) const;
+  std::vector<double> first_scores(const Scratch& scratch) const;
+  void learn_probabilities(const Example& example);
+  void learn_ranking(const Example& example);
 
   LabelMemory memory_;
   std::vector<RankingModel> models_;  // by how many examples the label has
-  OnlineLogistic<2> calibration_;     // of the models' scores, by all observed examples
+  Calibration calibration_;           // by all observed examples
   std::uint64_t n_observed_ = 0;      // examples from which the models have learnt
   Scratch scratch_;                   // of observe()
 };

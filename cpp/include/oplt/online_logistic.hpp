@@ -40,7 +40,11 @@ class OnlineLogistic {
 
   /// Adds one example to the next step. It counts as `weight` examples.
   void observe(const Features& x, bool positive, double weight = 1.0) {
-    const double p = sigmoid(static_cast<Real>(score(x)));
+    observe_probability(sigmoid(static_cast<Real>(score(x))), x, positive, weight);
+  }
+
+  /// The same for an example whose probability, p, does not depend on its own score alone.
+  void observe_probability(double p, const Features& x, bool positive, double weight) {
     const double error = p - (positive ? 1.0 : 0.0);
     const double curvature = weight * std::max(p * (1.0 - p), error * error);
     for (std::size_t i = 0; i < N; ++i) {
@@ -97,6 +101,9 @@ class OnlineLogistic {
     if (values.size() != N) {
       throw FormatError("a logistic model of " + std::to_string(N) + " features has an array of " +
                         std::to_string(values.size()));
+    }
+    if (!std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); })) {
+      throw FormatError("a logistic model has a number that is not finite");
     }
     Features result{};
     std::copy(values.begin(), values.end(), result.begin());
