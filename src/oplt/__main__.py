@@ -1,0 +1,7 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""`python -m oplt` is the command `oplt`."""
+
+from oplt.cli import main
+
+main(prog_name="python -m oplt")
