@@ -9,7 +9,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 CORE_FILES := CMakeLists.txt $(wildcard cpp/include/oplt/*.hpp cpp/src/* cpp/bindings/*)
-PACKAGE_FILES := pyproject.toml $(shell find src -name '*.py' -o -name py.typed)
+PACKAGE_FILES := pyproject.toml $(shell find src -name '*.py' -o -name '*.html' -o -name py.typed)
 
 CPP_FILES := $(wildcard cpp/*/*.cpp cpp/*/*.hpp cpp/include/oplt/*.hpp)
 

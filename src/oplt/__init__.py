@@ -29,6 +29,7 @@ __all__ = [
     "Predictions",
     "__version__",
     "datasets",
+    "drawing",
     "evaluate",
     "features",
     "files",
@@ -42,7 +43,7 @@ __all__ = [
 _HOMES = {"Ensemble": "ensemble", "LabelTree": "tree", "OnlinePLT": "model", "Predictions": "predictions"}
 
 if TYPE_CHECKING:
-    from oplt import datasets, evaluate, features, files, metrics, text, trees
+    from oplt import datasets, drawing, evaluate, features, files, metrics, text, trees
     from oplt.ensemble import Ensemble
     from oplt.model import OnlinePLT
     from oplt.predictions import Predictions
