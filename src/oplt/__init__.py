@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     __version__: str
 else:  # out of sight of type checkers, which would take it that any name exists
 
-    def __getattr__(name):
+    def __getattr__(name: str) -> object:
         if name not in __all__:
             msg = f"module 'oplt' has no attribute {name!r}"
             raise AttributeError(msg)

@@ -219,7 +219,7 @@ def test_bad_settings_are_refused_at_once(settings: dict[str, Any]) -> None:
         (({"x": 1.0},), r"example 1 of the stream must be \(x, labels\)"),
         (({"x": 1.0}, [""]), "example 1 of the stream: label 0 is an empty string"),
         (({"x": 1.0}, "a", 0), "example 1 of the stream: the weight is 0.0, but weights are above 0"),
-        (({"x": 1.0}, "a", None), "example 1 of the stream: weights must be 1 numbers"),
+        (({"x": 1.0}, "a", None), "example 1 of the stream: the weight must be a number, got None"),
     ],
 )
 def test_a_bad_example_is_named_and_neither_predicted_nor_learnt(example: Any, message: str) -> None:
@@ -264,7 +264,7 @@ def test_what_is_no_model_is_refused_at_once(model: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("stream", "message"),
     [
-        (5, r"such as zip\(X, Y\), or a pair of matrices \(X, Y\), got int"),
+        (5, r"such as zip\(X, Y\), or a pair \(X, Y\) of many, got int"),
         ({"x": "a"}, "got dict"),
         ("xa", "got str"),
         (np.eye(2), "got ndarray"),

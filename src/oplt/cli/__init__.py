@@ -14,12 +14,18 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from oplt.cli._console import telling_errors
+from oplt.cli._console import COMMAND_LINE, telling_errors
 
 __all__ = ["COMMANDS", "main"]
 
 # What `oplt --help` says of each, in the order in which one needs them.
 COMMANDS = {
+    "train": "Learn a model from examples.",
+    "predict": "Predict the labels of examples.",
+    "learn": "Go on with a saved model: learn more examples.",
+    "evaluate": "Measure how good the predictions of a model are.",
+    "progressive": "Predict each example before it is learnt, and tell how good that was.",
+    "convert": "Write examples in another format.",
     "completion": "Print what makes a shell complete commands and options.",
 }
 
@@ -43,6 +49,14 @@ class _Commands(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         found = [CompletionItem(name, help=says) for name, says in COMMANDS.items() if name.startswith(incomplete)]
         return found + click.Command.shell_complete(self, ctx, incomplete)
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        words = [info_name or "oplt", *args]
+        context = super().make_context(info_name, args, parent, **extra)
+        context.meta[COMMAND_LINE] = words
+        return context
 
     def invoke(self, ctx: click.Context) -> Any:
         with telling_errors():

@@ -22,22 +22,26 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = [
+    "COMMAND_LINE",
     "INTERRUPTED",
     "NOBODY_READS",
     "PYTHON_TO_OPTIONS",
+    "WrongDataError",
+    "WrongUsageError",
+    "command_line",
     "console",
     "is_quiet",
+    "json_line",
     "note",
     "print_json",
     "quiet_option",
     "telling_errors",
 ]
 
-WRONG_DATA = 1
-WRONG_USAGE = 2
 INTERRUPTED = 130  # 128 and the number of the signal, as shells have it
 NOBODY_READS = 141
 
+COMMAND_LINE = "oplt.command-line"
 _QUIET = "oplt.quiet"
 
 # The library tells what to do in Python; here it is an option.
@@ -51,18 +55,22 @@ PYTHON_TO_OPTIONS = {
 }
 
 
-class _OneLineError(click.ClickException):
-    """What went wrong, in a line: `Error: ...`."""
+class WrongDataError(click.ClickException):
+    """The data or the model is wrong. It is told in a line: `Error: ...`."""
 
-    def __init__(self, message: str, exit_code: int) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code
+    exit_code = 1
+
+
+class WrongUsageError(click.ClickException):
+    """The command is wrong. Click's own error for that would take three lines more."""
+
+    exit_code = 2
 
 
 def quiet_option(command: Any) -> Any:
     """Give a command the option --quiet."""
 
-    def remember(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 (as Click has it)
+    def remember(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         ctx.meta[_QUIET] = value
 
     return click.option(
@@ -81,6 +89,11 @@ def is_quiet() -> bool:
     return context is not None and bool(context.meta.get(_QUIET))
 
 
+def command_line() -> list[str]:
+    """Tell what the user has typed, word by word."""
+    return list(click.get_current_context().meta[COMMAND_LINE])
+
+
 def note(message: str) -> None:
     """Say something that is not a result."""
     if not is_quiet():
@@ -96,7 +109,15 @@ def console(*, stderr: bool = False) -> Console:
 
 def print_json(values: dict[str, Any]) -> None:
     """Print one JSON object in a line. What is not defined (NaN) is null: JSON has no other name for it."""
-    click.echo(json.dumps(_without_nan(values), ensure_ascii=False))
+    click.echo(json_line(_without_nan(values)))
+
+
+def json_line(value: Any) -> bytes:
+    """Write JSON as UTF-8, whatever the terminal's encoding. Half a surrogate pair, which UTF-8 lacks, is escaped."""
+    try:
+        return json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value).encode()
 
 
 def _without_nan(value: Any) -> Any:
@@ -120,13 +141,13 @@ def telling_errors() -> Iterator[None]:
         note("Interrupted.")
         raise click.exceptions.Exit(INTERRUPTED) from None
     except InvalidParameterError as error:
-        raise _OneLineError(_in_options(error), WRONG_USAGE) from None
+        raise WrongUsageError(_in_options(error)) from None
     except OpltError as error:
-        raise _OneLineError(_in_options(error), WRONG_DATA) from None
+        raise WrongDataError(_in_options(error)) from None
     except OSError as error:
-        raise _OneLineError(_of_system(error), WRONG_DATA) from None
+        raise WrongDataError(_of_system(error)) from None
     except MemoryError as error:
-        raise _OneLineError(f"out of memory: {error}" if str(error) else "out of memory", WRONG_DATA) from None
+        raise WrongDataError(f"out of memory: {error}" if str(error) else "out of memory") from None
 
 
 def _forget_output() -> None:
@@ -150,6 +171,6 @@ def _of_system(error: OSError) -> str:
     if isinstance(error, IsADirectoryError):
         return f"{path}: this is a folder, but a file is needed"
     if isinstance(error, FileNotFoundError) and path.parent.is_dir():
-        near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=1)
+        near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=1, cutoff=0.8)
         return f"{path}: there is no such file" + (f"; did you mean {path.with_name(near[0])}?" if near else "")
     return f"{path}: {error.strerror}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from oplt.cli._console import note, quiet_option
+from oplt.cli._console import WrongUsageError, note, quiet_option
 
 __all__ = ["command"]
 
@@ -32,6 +32,6 @@ def command(ctx: click.Context, shell: str) -> None:
     """
     script = get_completion_class(shell)
     if script is None:  # Click knows all three
-        raise click.UsageError(shell)
+        raise WrongUsageError(shell)
     click.echo(script(ctx.find_root().command, {}, "oplt", "_OPLT_COMPLETE").source())
     note(f"To have it in every new shell: {_INSTALL[shell]}")
