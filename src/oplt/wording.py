@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Names and numbers as people read them. It imports nothing: the help of a command is there at once."""
+"""Names and numbers as people read them."""
 
 from __future__ import annotations
 
-__all__ = ["number_of", "on_one_line", "size"]
+__all__ = ["number_of", "on_one_line"]
 
 
 def on_one_line(name: str | int) -> str:
@@ -27,20 +27,3 @@ def number_of(n: int, what: str) -> str:
     ('1 label', '46,414 labels')
     """
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
-
-
-def size(n_bytes: float) -> str:
-    """Say how many bytes, in thousands, millions and so on.
-
-    Examples
-    --------
-    >>> size(999), size(1_234_567)
-    ('999 B', '1.2 MB')
-    """
-    if n_bytes < 1000:
-        return f"{n_bytes:.0f} B"
-    for unit in ("kB", "MB", "GB"):
-        n_bytes /= 1000
-        if n_bytes < 999.95:  # what is more would be written as 1000.0
-            return f"{n_bytes:.1f} {unit}"
-    return f"{n_bytes / 1000:,.1f} TB"

@@ -25,6 +25,8 @@ COMMANDS = {
     "learn": "Go on with a saved model: learn more examples.",
     "evaluate": "Measure how good the predictions of a model are.",
     "progressive": "Predict each example before it is learnt, and tell how good that was.",
+    "inspect": "Show what is in a model: settings, size, memory, largest nodes, labels.",
+    "tree": "Draw the tree of a model: as text, for Graphviz, as a picture or as a page.",
     "convert": "Write examples in another format.",
     "completion": "Print what makes a shell complete commands and options.",
 }

@@ -166,8 +166,8 @@ def leaf_of(tree: LabelTree, label: Label) -> int:
             return leaf
     wanted = str(label).casefold()
     alike = list(islice((name for name in labels if wanted in str(name).casefold()), 3))
-    hint = f"did you mean {' or '.join(map(repr, alike))}?" if alike else "see the labels of the tree"
-    msg = f"the tree has no label {label!r}: {hint}"
+    hint = f": did you mean {' or '.join(map(repr, alike))}?" if alike else ", and none that contains it"
+    msg = f"the tree has no label {label!r}{hint}"
     raise InvalidInputError(msg)
 
 
