@@ -28,6 +28,7 @@ COMMANDS = {
     "inspect": "Show what is in a model: settings, size, memory, largest nodes, labels.",
     "tree": "Draw the tree of a model: as text, for Graphviz, as a picture or as a page.",
     "convert": "Write examples in another format.",
+    "demo": "Watch a model learn a stream whose labels keep emerging.",
     "completion": "Print what makes a shell complete commands and options.",
 }
 

@@ -32,7 +32,13 @@ class Bar:
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
             columns = (TextColumn(self._title), BarColumn(bar_width=20), TaskProgressColumn(), TimeRemainingColumn())
-            self._progress = Progress(*columns, TextColumn("{task.fields[says]}"), console=target, transient=True)
+            self._progress = Progress(
+                *columns,
+                TextColumn("{task.fields[says]}"),
+                console=target,
+                transient=True,
+                redirect_stdout=sys.stdout.isatty(),  # lines go above the bar; those for a file must not
+            )
             self._task = self._progress.add_task("", total=None, says="")
             self._progress.start()
         return self
