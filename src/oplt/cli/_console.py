@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -135,26 +135,29 @@ def telling_errors() -> Iterator[None]:
         yield
         sys.stdout.flush()  # not at the interpreter's end, when nobody could tell that nobody reads it
     except BrokenPipeError:
-        _forget_output()
+        _forget(sys.stdout, sys.stderr)
         raise click.exceptions.Exit(NOBODY_READS) from None
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interruption:
         note("Interrupted.")
-        raise click.exceptions.Exit(INTERRUPTED) from None
+        raise click.exceptions.Exit(getattr(interruption, "exit_code", INTERRUPTED)) from None
     except InvalidParameterError as error:
         raise WrongUsageError(_in_options(error)) from None
     except OpltError as error:
         raise WrongDataError(_in_options(error)) from None
     except OSError as error:
+        if error.filename is None:
+            _forget(sys.stdout)  # a full disk, most likely
         raise WrongDataError(_of_system(error)) from None
     except MemoryError as error:
         raise WrongDataError(f"out of memory: {error}" if str(error) else "out of memory") from None
 
 
-def _forget_output() -> None:
+def _forget(*streams: IO[str]) -> None:
     """Send what is still in buffers nowhere: flushing them at the end would fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
+    for stream in streams:
         os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def _in_options(error: Exception) -> str:

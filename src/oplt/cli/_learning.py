@@ -54,9 +54,9 @@ def interruptible() -> Iterator[None]:
 class Lesson:
     """A model that learns a stream, and what there is to tell about it."""
 
-    def __init__(self, model: OnlinePLT, n_before: int | None = None) -> None:
+    def __init__(self, model: OnlinePLT) -> None:
         self.model = model
-        self._n_before = model.n_examples if n_before is None else n_before
+        self._n_before = model.n_examples
         self._scores = Scores(1)
         self._started = time.perf_counter()
 
@@ -109,10 +109,12 @@ class Lesson:
     def summary(self) -> str:
         """Say what was learnt, how fast, and how good it is."""
         model = self.model
-        lines = [
-            f"Learnt {self.n_learnt:,} examples in {self.seconds:.1f} s ({self.speed:,.0f} a second);"
-            f" {model.n_labels:,} labels, {model.n_features:,} features, {bytes_as_text(model.memory_bytes)} of memory."
-        ]
+        in_all = f", {model.n_examples:,} in all" if self._n_before else ""
+        sizes = (
+            f"{model.n_labels:,} labels, {model.n_features:,} features, {bytes_as_text(model.memory_bytes)} of memory"
+        )
+        speed = f"{self.seconds:.1f} s ({self.speed:,.0f} a second)"
+        lines = [f"Learnt {self.n_learnt:,} examples in {speed}{in_all}; {sizes}."]
         if self.n_tried:
             lines.append(f"P@1 {self.precision:.4f} on {self.n_tried:,} of them, predicted before they were learnt.")
         return "\n".join(lines)

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oplt.cli._console import WrongUsageError
+from oplt.cli._console import WrongDataError, WrongUsageError
 
 if TYPE_CHECKING:
     from oplt.files import Columns, Reader
@@ -23,12 +25,12 @@ __all__ = [
     "Command",
     "DataOptions",
     "Option",
+    "check_target",
     "checkpoint_of",
     "data_options",
     "force_option",
     "is_live",
     "json_option",
-    "refuse_to_overwrite",
     "threads_option",
 ]
 
@@ -220,17 +222,32 @@ def force_option(function: Decorated) -> Decorated:
     return click.option("--force", "-f", is_flag=True, help="Replace a file that is there already.")(function)
 
 
-def refuse_to_overwrite(path: Path, *, force: bool) -> None:
-    """Refuse a target that is there, or that cannot be, before any work is done."""
-    if path.exists() and path.is_file() and not force:
+def check_target(path: Path, *, force: bool, is_model: bool = False) -> None:
+    """Refuse a target that is there, or that cannot be written, before hours of work are done for it."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if path.is_file() and not force:
         msg = f"{path} is there already: give another name, or --force to replace it"
         raise WrongUsageError(msg)
-    if path.is_dir():
-        raise IsADirectoryError(21, "Is a directory", str(path))
-    if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(2, "there is no such folder", str(path.absolute().parent))
-    if not os.access(path.absolute().parent, os.W_OK):
-        raise PermissionError(13, "cannot write in this folder", str(path.absolute().parent))
+    if path.is_file() and is_model:
+        _expect_model(path)
+    folder = path.absolute().parent
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        msg = f"{folder}: cannot write there: {error.strerror}"
+        raise WrongDataError(msg) from None
+
+
+def _expect_model(path: Path) -> None:
+    """Let --force replace models only, as the library does: what else has that name is worth more than a warning."""
+    from oplt.persistence import MODEL
+
+    with path.open("rb") as file:
+        if file.read(len(MODEL.magic)) != MODEL.magic:
+            msg = f"{path} is not an oplt model, and is not replaced by one: give another name, or remove it"
+            raise WrongUsageError(msg)
 
 
 def checkpoint_of(path: Path) -> Path:

@@ -128,7 +128,9 @@ class _Picture:
         return Group(Text(counts), tables, Text(f"{born}{report.window_new_labels:.3f}"), title, *curve)
 
     def _measures(self, report: Report) -> Any:
-        shown = [name for name in report.total if name.startswith(("P@", "R@", "nDCG@"))]
+        at_k = [name for name in report.total if name.startswith("P@")]
+        last = at_k[-1].removeprefix("P@")
+        shown = [*at_k, f"R@{last}", f"nDCG@{last}"]
         rows = [(name, f"{report.total[name]:.4f}", f"{report.window[name]:.4f}") for name in shown]
         return _table(["", "all", f"last {self._window:,}"], rows)
 

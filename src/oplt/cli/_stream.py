@@ -20,6 +20,8 @@ __all__ = ["STANDARD_INPUT", "Stream", "expect_kind", "takes"]
 
 STANDARD_INPUT = "-"
 
+_BATCH = 2048  # examples: few enough that a bar moves and a checkpoint is in time
+
 
 class Stream:
     """Batches of examples of files or of standard input. All of one kind: texts or features.
@@ -64,7 +66,7 @@ class Stream:
                 continue
             for path, size in zip(self._paths, self._sizes, strict=True):
                 self._size = size or 0
-                with self._data.read(path) as self._reader:
+                with self._data.read(path, batch=_BATCH) as self._reader:
                     yield from self._batches(self._reader)
                 if number == 0:
                     n_of_a_pass += self._reader.n_examples

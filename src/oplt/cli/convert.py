@@ -13,10 +13,10 @@ from oplt.cli._options import (
     FORMATS,
     Command,
     DataOptions,
+    check_target,
     data_options,
     force_option,
     json_option,
-    refuse_to_overwrite,
 )
 from oplt.cli._progress import Bar
 from oplt.files import convert
@@ -72,7 +72,7 @@ def command(
         msg = "--json would mix with the examples on standard output: give OUT a name"
         raise WrongUsageError(msg)
     if target != STANDARD_OUTPUT:
-        refuse_to_overwrite(Path(target), force=force)
+        check_target(Path(target), force=force)
     with Bar("Converting") as bar:
         done = convert(
             source,

@@ -14,10 +14,10 @@ from oplt.cli._learning import Interrupted, Lesson, interruptible
 from oplt.cli._options import (
     Command,
     DataOptions,
+    check_target,
     data_options,
     force_option,
     json_option,
-    refuse_to_overwrite,
     threads_option,
 )
 from oplt.cli._progress import Bar
@@ -65,7 +65,7 @@ def command(
     """
     target = out or model_path
     if target.resolve() != model_path.resolve():
-        refuse_to_overwrite(target, force=force)
+        check_target(target, force=force, is_model=True)
     stream = Stream(data_paths, data, skip=skip)
     lesson = Lesson(OnlinePLT.load(model_path, threads=threads))
     with interruptible():

@@ -17,19 +17,20 @@ from oplt.cli._console import json_line, note, quiet_option
 from oplt.cli._options import (
     Command,
     DataOptions,
+    check_target,
     data_options,
     force_option,
     is_live,
-    refuse_to_overwrite,
     threads_option,
 )
 from oplt.cli._progress import Bar
 from oplt.cli._stream import STANDARD_INPUT, expect_kind, takes
+from oplt.errors import InvalidInputError
 from oplt.model import OnlinePLT
 from oplt.persistence import replacing
 
 if TYPE_CHECKING:
-    from oplt.files import Batch
+    from oplt.files import Batch, Reader
     from oplt.predictions import Predictions
 
 __all__ = ["command"]
@@ -78,12 +79,12 @@ def command(
     most probable first. With --on-error skip it has the number of its "line", too. Answers to a pipe come at once.
     """
     if out is not None:
-        refuse_to_overwrite(out, force=force)
+        check_target(out, force=force)
     model = OnlinePLT.load(model_path, threads=threads)
     if data_path == STANDARD_INPUT and sys.stdin.isatty():
         data = _at_a_terminal(model, data)
     with (
-        data.read(data_path, with_labels=False, batch=_BATCH) as reader,
+        _reader(data, data_path, model) as reader,
         _written(out, live=is_live(data_path)) as file,
         Bar("Predicting") as bar,
     ):
@@ -103,6 +104,16 @@ def _at_a_terminal(model: OnlinePLT, data: DataOptions) -> DataOptions:
     is_text = data.format == "text" or (data.format is None and takes(model) == "text")
     note(f"Type {'a text' if is_text else 'an example'} a line; Ctrl-D ends.")
     return replace(data, format="text") if is_text else data
+
+
+def _reader(data: DataOptions, path: str, model: OnlinePLT) -> Reader:
+    try:
+        return data.read(path, with_labels=False, batch=_BATCH)
+    except InvalidInputError as error:
+        if takes(model) == "text" and data.format is None and "tell the format" in str(error):
+            msg = f"{error}; or, if each line is a text, --format text"
+            raise InvalidInputError(msg) from None
+        raise
 
 
 @contextmanager

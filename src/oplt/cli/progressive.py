@@ -17,10 +17,10 @@ from oplt.cli._learning import Interrupted, interruptible
 from oplt.cli._options import (
     Command,
     DataOptions,
+    check_target,
     data_options,
     force_option,
     json_option,
-    refuse_to_overwrite,
 )
 from oplt.cli._reporting import reporter
 from oplt.cli._settings import ModelOptions, model_options
@@ -85,7 +85,7 @@ def command(
     report. At Ctrl-C or SIGTERM, the model is saved as it is, if --model was given.
     """
     if target is not None:
-        refuse_to_overwrite(target, force=force)
+        check_target(target, force=force, is_model=True)
     if start is not None and (model_options.paper or model_options.settings or model_options.text):
         msg = f"{start} has its settings already: --from goes without those of a new model"
         raise WrongUsageError(msg)

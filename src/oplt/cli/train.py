@@ -16,10 +16,10 @@ from oplt.cli._learning import Interrupted, Lesson, interruptible
 from oplt.cli._options import (
     Command,
     DataOptions,
+    check_target,
     data_options,
     force_option,
     json_option,
-    refuse_to_overwrite,
     threads_option,
 )
 from oplt.cli._progress import Bar, bytes_as_text
@@ -89,7 +89,7 @@ def command(
     Examples are texts or features, as the data has them. If the command is interrupted, or the machine goes down, give
     it again: it goes on where it was, to the very model that it would have learnt without a break.
     """
-    refuse_to_overwrite(target, force=force)
+    check_target(target, force=force, is_model=True)
     with interruptible():
         training = _Training(data_paths, data, passes, model_options, target, checkpoint, threads)
         try:
@@ -126,6 +126,7 @@ class _Training:
         threads: int,
     ) -> None:
         self._target = target
+        self._is_saved = False
         self._from_input = paths == (STANDARD_INPUT,)
         self.stream = Stream(paths, data, passes=passes)
         self._batches = iter(self.stream)
@@ -153,12 +154,18 @@ class _Training:
                 self.lesson.show(bar, self.stream)
                 if self._checkpoint.is_due():
                     self._checkpoint.save(self.lesson.model)
+                    note(f"{self.lesson.model.n_examples:,} examples learnt and saved in {self._checkpoint.path}.")
         self.lesson.model.save(self._target)
+        self._is_saved = True
         self._checkpoint.remove()
 
     def interrupted(self, *, save: bool) -> None:
         """Keep what has been learnt, and tell how to go on."""
         n_examples = self.lesson.model.n_examples
+        if self._is_saved:
+            self._checkpoint.remove()
+            note(f"Interrupted, but all was learnt and saved in {self._target}.")
+            return
         if not save:
             note(f"Interrupted after {n_examples:,} examples; nothing was saved.")
             return
