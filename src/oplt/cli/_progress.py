@@ -65,8 +65,10 @@ def bytes_as_text(n_bytes: int) -> str:
 
     Examples
     --------
-    >>> bytes_as_text(2_500), bytes_as_text(1_234_567_890)
-    ('2.5 kB', '1,235 MB')
+    >>> bytes_as_text(40), bytes_as_text(2_500), bytes_as_text(1_234_567_890)
+    ('40 B', '2.5 kB', '1,235 MB')
     """
+    if n_bytes < 1e3:
+        return f"{n_bytes} B"
     number, unit = (n_bytes / 1e3, "kB") if n_bytes < 1e6 else (n_bytes / 1e6, "MB")
     return f"{number:.1f} {unit}" if number < 100 else f"{number:,.0f} {unit}"

@@ -12,7 +12,7 @@ import click
 
 from oplt import drawing, trees
 from oplt.cli._console import note, quiet_option
-from oplt.cli._options import Command, force_option, refuse_to_overwrite
+from oplt.cli._options import Command, check_target, force_option
 from oplt.model import OnlinePLT
 from oplt.persistence import TREE, replacing
 from oplt.tree import LabelTree
@@ -59,7 +59,7 @@ def command(
     A page (html) and DOT always have the whole tree.
     """
     if out is not None:
-        refuse_to_overwrite(out, force=force)
+        check_target(out, force=force)
     tree = _load(model_path)
     asked = {"depth": depth, "children": children, "label": None if label is None else _named(tree, label)}
     given = {name: value for name, value in asked.items() if value is not None}
