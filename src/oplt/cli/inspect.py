@@ -73,7 +73,7 @@ def command(model_path: Path, show_all: bool, n: int, fingerprint: bool, as_json
     _show("Nodes whose children have the most weights", _blocks(found))
     if found.labels is not None:
         _show("Most frequent labels", _counts(found.labels.most))
-        _show("Least frequent labels", _counts(found.labels.least))
+        _show("Least frequent labels", _counts(count for count in found.labels.least if count not in found.labels.most))
 
 
 def _what(found: Inspection) -> str:
