@@ -15,7 +15,7 @@ from tests.cli.running import learnt, write_features, write_texts
 
 @pytest.fixture(autouse=True)
 def _ctrl_c() -> Iterator[None]:
-    """Let programs that are started here answer Ctrl-C. In the background of a shell they would inherit to ignore it."""
+    """Let programs that are started here answer Ctrl-C. In the background of a shell they would ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
