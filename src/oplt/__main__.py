@@ -4,4 +4,5 @@
 
 from oplt.cli import main
 
-main(prog_name="python -m oplt")
+if __name__ == "__main__":
+    main(prog_name="python -m oplt")

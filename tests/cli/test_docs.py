@@ -18,31 +18,33 @@ import pytest
 from oplt.cli import COMMANDS, main
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+README = ROOT / "README.md"
+SHELL = ROOT / "docs" / "howto" / "command-line.md"
+PAGES = [README, *sorted(ROOT.glob("docs/**/*.md"))]
 
 
-def sessions(page: Path) -> list[str]:
-    """Find what is shown as a session of a shell that anyone can repeat, with all its output: blocks of `console`."""
-    return re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-
-
-def steps(session: str) -> list[tuple[str, str]]:
-    """Take a session apart into commands and what they print. A here-document belongs to its command."""
+def steps(page: Path) -> list[tuple[str, str]]:
+    """Find commands that anyone can repeat, those in blocks of `console`, and what is to be seen after each."""
     found: list[tuple[str, str]] = []
-    for step in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
-        command, _, output = step.partition("\n")
-        here = re.search(r"<<'(\w+)'", command)
-        if here:
-            text, _, output = output.partition(f"\n{here[1]}\n")
-            command = f"{command}\n{text}\n{here[1]}"
-        found.append((command, output))
+    for session in re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        for step in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
+            command, _, seen = step.partition("\n")
+            here = re.search(r"<<'(\w+)'", command)
+            if here:  # a here-document belongs to its command
+                text, _, seen = seen.partition(f"\n{here[1]}\n")
+                command = f"{command}\n{text}\n{here[1]}"
+            found.append((command, seen))
     return found
 
 
-@pytest.mark.parametrize("session", [session for page in PAGES for session in sessions(page)])
-def test_a_session_goes_as_it_is_shown(session: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", [README, SHELL], ids=lambda page: page.name)
+def test_a_page_is_not_stale(page: Path, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for command, expected in steps(session):
+    for command, expected in steps(page):
+        file = tmp_path / command.removeprefix("cat ")
+        if command.startswith("cat ") and "<<" not in command:  # what a file holds, before anybody has written it
+            file.write_text(expected, encoding="utf-8")
+            continue
         done = subprocess.run(  # noqa: S603 (our own docs)
             ["/bin/bash", "-c", command],
             cwd=tmp_path,
@@ -52,7 +54,7 @@ def test_a_session_goes_as_it_is_shown(session: str, tmp_path: Path) -> None:
             text=True,
             check=False,
         )
-        assert doctest.OutputChecker().check_output(expected, done.stdout, doctest.ELLIPSIS), done.stdout
+        assert doctest.OutputChecker().check_output(expected, done.stdout, doctest.ELLIPSIS), f"$ {command}\n{done.stdout}"
 
 
 def shown_commands(page: Path) -> list[str]:
@@ -62,10 +64,10 @@ def shown_commands(page: Path) -> list[str]:
     return [*in_blocks, *re.findall(r"`(oplt [a-z]+ [^`|>]+)`", text)]
 
 
-def test_readme_shows_the_most_usual_commands() -> None:
-    shown = {command.split()[1] for command in shown_commands(PAGES[0])}
+def test_the_readme_shows_the_most_usual_commands() -> None:
+    shown = {command.split()[1] for command in shown_commands(README)}
     assert shown >= {"train", "predict", "inspect", "progressive", "tree"}
-    assert len(sessions(PAGES[0])) == 1
+    assert [command.split()[0] for command, _ in steps(README)] == ["cat", "oplt", "echo"]
 
 
 @pytest.mark.parametrize("command", sorted({command for page in PAGES for command in shown_commands(page)}))

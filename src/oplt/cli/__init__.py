@@ -56,7 +56,7 @@ class _Commands(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        words = [info_name or "oplt", *args]
+        words = [*(info_name or "oplt").split(), *args]
         context = super().make_context(info_name, args, parent, **extra)
         context.meta[COMMAND_LINE] = words
         return context

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oplt.cli._options import DataOptions, checkpoint_of
+from oplt.cli._options import DataOptions
 from oplt.cli._stream import STANDARD_INPUT
 from oplt.errors import InvalidInputError
 from oplt.model import OnlinePLT
@@ -65,7 +65,7 @@ class Checkpoint:
     """
 
     def __init__(self, target: Path, command: dict[str, Any], every: float = 0) -> None:
-        self.path = checkpoint_of(target)
+        self.path = target.with_name(f"{target.name}.partial")
         self._about = self.path.with_name(f"{self.path.name}.json")
         self._command = command
         self._every = every

@@ -104,7 +104,11 @@ def console(*, stderr: bool = False) -> Console:
     """Make what draws tables and bars. It knows about terminals, NO_COLOR and FORCE_COLOR."""
     from rich.console import Console  # only where it is needed: it takes a while to import
 
-    return Console(stderr=stderr, highlight=False)
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # for `telling_errors`; Rich would exit with a code of its own
+
+    return Piped(stderr=stderr, highlight=False)
 
 
 def print_json(values: dict[str, Any]) -> None:

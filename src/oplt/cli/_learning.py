@@ -43,7 +43,11 @@ def interruptible() -> Iterator[None]:
     def interrupt(signum: int, _: FrameType | None) -> None:
         raise Interrupted(signum)
 
-    before = {which: signal.signal(which, interrupt) for which in (signal.SIGINT, signal.SIGTERM)}
+    both = (signal.SIGINT, signal.SIGTERM)
+    heeded = [
+        which for which in both if signal.getsignal(which) is not signal.SIG_IGN
+    ]  # in the background, they are not
+    before = {which: signal.signal(which, interrupt) for which in heeded}
     try:
         yield
     finally:

@@ -26,7 +26,6 @@ __all__ = [
     "DataOptions",
     "Option",
     "check_target",
-    "checkpoint_of",
     "data_options",
     "force_option",
     "is_live",
@@ -248,8 +247,3 @@ def _expect_model(path: Path) -> None:
         if file.read(len(MODEL.magic)) != MODEL.magic:
             msg = f"{path} is not an oplt model, and is not replaced by one: give another name, or remove it"
             raise WrongUsageError(msg)
-
-
-def checkpoint_of(path: Path) -> Path:
-    """Tell where a model that is being trained is saved meanwhile."""
-    return path.with_name(f"{path.name}.partial")

@@ -28,7 +28,7 @@ def plot(values: Sequence[float], *, width: int = 60, height: int = 8) -> list[s
     Examples
     --------
     >>> print("\\n".join(plot([0.0, 0.1, 0.25, 0.3, 0.4], width=5, height=3)))
-    0.4 |    **
+    0.4 |    *
         |  **
     0.0 |**
     """

@@ -51,11 +51,10 @@ class Stream:
     @property
     def share(self) -> float | None:
         """Share of all bytes that has been read; None if nobody knows."""
-        if None in self._sizes:
+        here = self._reader.share_read if self._reader else 0.0
+        if here is None or None in self._sizes:
             return None
-        here = self._reader.share_read if self._reader else None
-        n_read = self._n_done + (here or 0) * self._size
-        return min(n_read / max(self._passes * sum(size or 0 for size in self._sizes), 1), 1)
+        return (self._n_done + here * self._size) / max(self._passes * sum(size or 0 for size in self._sizes), 1)
 
     def __iter__(self) -> Iterator[Batch]:
         n_of_a_pass = 0  # examples

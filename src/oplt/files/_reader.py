@@ -95,7 +95,7 @@ def read(
         raise InvalidParameterError(msg)
     size = count("batch", batch)
     known = None if format is None else checked(format)
-    return Reader(Source(source), known, size, columns or Columns(), skip=on_error == "skip", live=live)
+    return Reader(Source(source, live=live), known, size, columns or Columns(), skip=on_error == "skip")
 
 
 class Reader:
@@ -130,11 +130,9 @@ class Reader:
         columns: Columns,
         *,
         skip: bool,
-        live: bool = False,
     ) -> None:
         self.n_examples = 0
         self._source = source
-        self._would_wait = source.would_wait if live else _never
         try:
             is_parquet = format == "parquet" or (format is None and source.start.startswith(_parquet.MAGIC))
             self.skipped = Problems(source.name, skip=skip, unit="row" if is_parquet else "line")
@@ -146,7 +144,7 @@ class Reader:
     def _begin(self, format: str | None, size: int, columns: Columns) -> tuple[str, Iterator[Batch]]:  # noqa: A002
         if format == "parquet":
             examples = _parquet.examples(self._source, size, columns, self.skipped)
-            return format, _gathered(examples, size, self.skipped, self._would_wait)
+            return format, _gathered(examples, size, self.skipped, self._source.would_wait)
         lines = self._source.lines(self.skipped)
         sample = _sample(lines, format, columns)
         lines = chain(sample, lines)
@@ -154,9 +152,9 @@ class Reader:
             self.skipped.fatal("there is no example: the file is empty")
         format = chosen(format, self._source.name, [line for _, line in sample], columns)  # noqa: A001
         if format == "xmlc":
-            return format, _xmlc.batches(lines, size, self.skipped, self._would_wait)
+            return format, _xmlc.batches(lines, size, self.skipped, self._source.would_wait)
         examples = _LINE_FORMATS[format](decoded(lines, self.skipped), columns, self.skipped)
-        return format, _gathered(examples, size, self.skipped, self._would_wait)
+        return format, _gathered(examples, size, self.skipped, self._source.would_wait)
 
     def __iter__(self) -> Self:
         return self
@@ -172,8 +170,8 @@ class Reader:
 
     @property
     def share_read(self) -> float | None:
-        """Share of the file that has been read, by bytes as they lie on the disk, or by rows; None if nobody knows."""
-        return self._source.share_read
+        """Share of the file's bytes, as they lie on the disk, that has been read; None for pipes and for Parquet."""
+        return None if self.format == "parquet" else self._source.share_read
 
     def examples(self) -> Iterator[tuple[Any, list[Label], float]]:
         """Go through single examples: x, labels and weight, as `oplt.evaluate.progressive` takes them."""
@@ -189,10 +187,6 @@ class Reader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _never() -> bool:
-    return False
 
 
 def _sample(lines: Iterator[tuple[int, bytes]], format: str | None, columns: Columns) -> list[tuple[int, bytes]]:  # noqa: A002

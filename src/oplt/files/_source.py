@@ -27,9 +27,10 @@ _OTHER_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 class Source:
-    """The bytes of a file, from its first on, decompressed."""
+    """The bytes of a file, from its first on, decompressed. If it is live, it knows whether the next line is here."""
 
-    def __init__(self, given: Any) -> None:
+    def __init__(self, given: Any, *, live: bool = False) -> None:
+        self._live = live
         self.path: Path | None = None  # of a file that can be opened again
         self._owned = False
         file = self._opened(given)
@@ -43,18 +44,18 @@ class Source:
             self._close(file)
             raise
         self._file = file
-        self._n_taken = 0  # bytes of the lines that were given
+        self._n_taken = 0  # bytes of the lines that were given, if it is live
 
     @property
     def share_read(self) -> float | None:
-        """Share of the file's bytes, as they lie on the disk, that has been read; None if its size is not known."""
+        """Share of the file's bytes that has been read; None if its size is not known."""
         if self.path is None or not self.path.is_file():
             return None
         return self._bytes.n_given / max(self.path.stat().st_size, self._bytes.n_given, 1)
 
     def would_wait(self) -> bool:
-        """Tell whether the next line is not here yet. Of compressed data, nobody knows."""
-        if self._buffer is not self._stream:
+        """Tell whether it is live and the next line is not here yet. Of compressed data, nobody knows."""
+        if not self._live or self._buffer is not self._stream:
             return False
         return self._n_taken == self._bytes.n_given or b"\n" not in self._buffer.peek()
 
@@ -74,21 +75,22 @@ class Source:
 
     def lines(self, problems: Problems) -> Iterator[tuple[int, bytes]]:
         """Go through the lines with their numbers, from 1, each with its end; without a byte order mark."""
+        readline = self._counted_line if self._live else self._stream.readline
         with telling_damage(self.name):
-            line = _without_bom(self._readline(), problems)
+            line = _without_bom(readline(MOST_LINE_BYTES), problems)
             number = 1
             while line:
                 if len(line) == MOST_LINE_BYTES and not line.endswith(b"\n"):
-                    while not line.endswith(b"\n") and (line := self._readline()):
+                    while not line.endswith(b"\n") and (line := readline(MOST_LINE_BYTES)):
                         pass
                     problems.bad(number, f"longer than {MOST_LINE_BYTES >> 20} MiB: is it a file of lines?")
                 else:
                     yield number, line
-                line = self._readline()
+                line = readline(MOST_LINE_BYTES)
                 number += 1
 
-    def _readline(self) -> bytes:
-        line = self._stream.readline(MOST_LINE_BYTES)
+    def _counted_line(self, most: int) -> bytes:
+        line = self._stream.readline(most)
         self._n_taken += len(line)
         return line
 
