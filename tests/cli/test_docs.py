@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+from itertools import groupby
 from pathlib import Path
 
 import click
@@ -54,14 +55,23 @@ def test_a_page_is_not_stale(page: Path, tmp_path: Path) -> None:
             text=True,
             check=False,
         )
-        assert doctest.OutputChecker().check_output(expected, done.stdout, doctest.ELLIPSIS), f"$ {command}\n{done.stdout}"
+        assert doctest.OutputChecker().check_output(expected, done.stdout, doctest.ELLIPSIS), (
+            f"$ {command}\n{done.stdout}"
+        )
 
 
 def shown_commands(page: Path) -> list[str]:
-    """Find all commands `oplt ...` in blocks of code, and in code within a line that has options."""
+    """Find all commands `oplt ...`: in lines that begin with it or pipe into it, and in code within a line."""
     text = page.read_text(encoding="utf-8")
-    in_blocks = re.findall(r"^(?:.*\| *|\$ +| *)(oplt [a-z][^|>\n#]*)", text, re.MULTILINE)
-    return [*in_blocks, *re.findall(r"`(oplt [a-z]+ [^`|>]+)`", text)]
+    lines = re.findall(r"^\$? *((?:[^`\n]*\| *)?oplt [a-z][^`\n]*)$", text, re.MULTILINE)
+    return [command for line in [*lines, *re.findall(r"`(oplt [a-z]+ [^`]+)`", text)] for command in _of_oplt(line)]
+
+
+def _of_oplt(line: str) -> list[str]:
+    words = shlex.shlex(line, punctuation_chars="|>")  # not posix: quotes stay, so that a quoted sign is none
+    words.whitespace_split = True
+    commands = [list(part) for is_sign, part in groupby(words, lambda word: word in "|>") if not is_sign]
+    return [" ".join(command) for command in commands if command[0] == "oplt"]
 
 
 def test_the_readme_shows_the_most_usual_commands() -> None:

@@ -100,7 +100,11 @@ def test_the_version_is_that_of_the_package() -> None:
 
 
 def test_a_command_that_does_not_exist_is_wrong_usage() -> None:
-    assert "No such command 'tarin'" in run("tarin", code=2).stderr
+    assert "No such command 'xyzzy'" in run("xyzzy", code=2).stderr
+
+
+def test_a_misspelt_command_is_told_which_one_is_meant() -> None:
+    assert refused("trian", code=2) == "there is no command 'trian'; did you mean 'train'?"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -4,13 +4,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
 import re
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import at_a_terminal, start, write_texts
+from tests.cli.running import PROGRAM, at_a_terminal, start, write_texts
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-9]")
 
@@ -67,3 +71,28 @@ def test_colours_can_be_forced(texts: Path, model: Path) -> None:
     with start("evaluate", model, texts, env={**os.environ, "FORCE_COLOR": "1"}) as program:
         result, _ = program.communicate()
     assert b"\x1b[1m" in result
+
+
+@pytest.mark.parametrize("words", [["inspect"], ["inspect", "--json"], ["tree"], ["tree", "--format", "svg"]])
+def test_a_closed_output_is_no_accident(model: Path, words: list[str]) -> None:
+    program = shlex.join([*PROGRAM, words[0], str(model), *words[1:]])
+    done = subprocess.run(["/bin/sh", "-c", f"{program} >&-"], capture_output=True, check=False)  # noqa: S603
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_lines_go_to_a_file_even_while_a_bar_is_at_the_terminal(tmp_path: Path) -> None:
+    out = tmp_path / "out.txt"
+    words = shlex.join([*PROGRAM, "demo", "--examples", "3000", "--labels", "100"])
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execve("/bin/sh", ["sh", "-c", f"{words} > {out}"], {**os.environ, "TERM": "xterm", "TMPDIR": str(tmp_path)})  # noqa: S606
+    seen = b""
+    with contextlib.suppress(OSError):  # how Linux tells that the other side is gone
+        while chunk := os.read(terminal, 1 << 16):
+            seen += chunk
+    os.close(terminal)
+    assert os.waitpid(child, 0)[1] == 0
+    assert b"Learning" in seen
+    assert b"P@1" not in seen
+    assert out.read_text(encoding="utf-8").startswith("A stream of documents")
+    assert "    3,000 " in out.read_text(encoding="utf-8")

@@ -8,13 +8,14 @@ is there at once.
 
 from __future__ import annotations
 
+import difflib
 from importlib import import_module
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from oplt.cli._console import COMMAND_LINE, telling_errors
+from oplt.cli._console import COMMAND_LINE, WrongUsageError, telling_errors
 
 __all__ = ["COMMANDS", "main"]
 
@@ -52,6 +53,15 @@ class _Commands(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         found = [CompletionItem(name, help=says) for name, says in COMMANDS.items() if name.startswith(incomplete)]
         return found + click.Command.shell_complete(self, ctx, incomplete)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+        if args[0] not in COMMANDS and near:
+            msg = f"there is no command {args[0]!r}; did you mean {near[0]!r}?"
+            raise WrongUsageError(msg)
+        return super().resolve_command(ctx, args)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any

@@ -49,7 +49,7 @@ PYTHON_TO_OPTIONS = {
     "give format= one of": "give --format one of",
     "give a format, one of": "give --format or --to one of",
     "if labels are not wanted, use labels=None": "if it is another one, give --labels-column",
-    "give columns=Columns(text=..., features=[...])": "give --text-column, or --features-column for numbers",
+    "give columns=Columns(text=..., features=[...])": "give --text-column, or --number-columns for numbers",
     "say which is wanted by text=None or features=None": "give --use text or --use features",
     "say what holds the text or the features by text= or features=": "give --text-column or --features-column",
 }
@@ -132,9 +132,15 @@ def _without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def _nowhere() -> IO[str]:
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
 @contextmanager
 def telling_errors() -> Iterator[None]:
     """Tell a user's mistake in one line, with the exit code that it has. Ours are tracebacks."""
+    sys.stdout = sys.stdout or _nowhere()  # Python has none if it was closed, as by `>&-`
+    sys.stderr = sys.stderr or _nowhere()
     try:
         yield
         sys.stdout.flush()  # not at the interpreter's end, when nobody could tell that nobody reads it

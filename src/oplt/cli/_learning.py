@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from oplt.cli._progress import Bar, bytes_as_text
 from oplt.cli._stream import Stream
 from oplt.metrics import Scores
+from oplt.wording import number_of
 
 if TYPE_CHECKING:
     from oplt.files import Batch
@@ -114,11 +115,10 @@ class Lesson:
         """Say what was learnt, how fast, and how good it is."""
         model = self.model
         in_all = f", {model.n_examples:,} in all" if self._n_before else ""
-        sizes = (
-            f"{model.n_labels:,} labels, {model.n_features:,} features, {bytes_as_text(model.memory_bytes)} of memory"
-        )
+        names = f"{number_of(model.n_labels, 'label')}, {number_of(model.n_features, 'feature')}"
+        sizes = f"{names}, {bytes_as_text(model.memory_bytes)} of memory"
         speed = f"{self.seconds:.1f} s ({self.speed:,.0f} a second)"
-        lines = [f"Learnt {self.n_learnt:,} examples in {speed}{in_all}; {sizes}."]
+        lines = [f"Learnt {number_of(self.n_learnt, 'example')} in {speed}{in_all}; {sizes}."]
         if self.n_tried:
             lines.append(f"P@1 {self.precision:.4f} on {self.n_tried:,} of them, predicted before they were learnt.")
         return "\n".join(lines)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from oplt.cli._console import console, is_quiet, print_json
+from oplt.cli._console import console, is_quiet, note, print_json
 from oplt.cli._plot import plot
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class _Lines(_Plain):
         if not self._begun:
             names = ("examples", "labels", "P@1", f"P@1 of {self._window:,}", "new labels", "tail", "torso", "head")
             click.echo("  ".join(f"{name:>{_width(name)}}" for name in (*names, "examples/s")))
-            click.echo("(tail, torso, head: recall of rare, middling and frequent labels)", err=True)
+            note("(tail, torso, head: recall of rare, middling and frequent labels)")
             self._begun = True
         recalls = [_share(bucket.recall) for bucket in (report.tail, report.torso, report.head)]
         cells = {

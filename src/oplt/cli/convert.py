@@ -20,6 +20,7 @@ from oplt.cli._options import (
 )
 from oplt.cli._progress import Bar
 from oplt.files import convert
+from oplt.wording import number_of
 
 __all__ = ["command"]
 
@@ -86,6 +87,7 @@ def command(
         )
     if done.n_skipped:
         note("\n  ".join([f"{done.n_skipped:,} left out:", *done.messages[:5]]))
-    note(f"{done.n_examples:,} examples written to {'standard output' if target == STANDARD_OUTPUT else target}.")
+    where = "standard output" if target == STANDARD_OUTPUT else target
+    note(f"{number_of(done.n_examples, 'example')} written to {where}.")
     if as_json:
         print_json({"out": target, "examples": done.n_examples, "left_out": done.n_skipped})

@@ -17,6 +17,7 @@ from oplt.cli._progress import Bar
 from oplt.cli._stream import Stream, expect_kind
 from oplt.metrics import Propensities, Scores, propensities
 from oplt.model import OnlinePLT
+from oplt.wording import number_of
 
 if TYPE_CHECKING:
     from oplt._typing import Label
@@ -99,7 +100,7 @@ def command(
         print_json({"model": str(model_path), **counts, "measures": scores.result()})
     else:
         _print_table(scores, threshold)
-    note(f"{scores.n_examples:,} examples, {speed:,.0f} predicted a second.")
+    note(f"{number_of(scores.n_examples, 'example')}, {speed:,.0f} predicted a second.")
 
 
 def _propensities(paths: tuple[str, ...], data: DataOptions) -> Propensities:
