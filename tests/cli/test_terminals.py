@@ -50,6 +50,14 @@ def test_progressive_draws_a_picture(texts: Path) -> None:
         assert part in last
 
 
+def test_answers_at_a_terminal_are_not_disturbed_by_a_bar(model: Path, texts: Path, tmp_path: Path) -> None:
+    _, seen = at_a_terminal("predict", model, texts)
+    assert seen.count('{"labels": ') == 200
+    assert "\x1b" not in seen
+    _, seen = at_a_terminal("predict", model, texts, "--out", tmp_path / "out.jsonl")
+    assert "Predicting" in seen
+
+
 def test_who_types_texts_is_not_asked_for_a_format(model: Path) -> None:
     code, seen = at_a_terminal("predict", model, "-k", 1, typed=b"Topic1-2\n\x04")
     assert code == 0

@@ -21,14 +21,15 @@ _EVERY = 0.2  # seconds between two looks
 class Bar:
     """Shows the share that is done, how long the rest will take, and a few words; nothing if nobody watches."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, *, wanted: bool = True) -> None:
         self._title = title
+        self._wanted = wanted
         self._progress: Any = None
         self._shown = 0.0
 
     def __enter__(self) -> Self:
         target = console(stderr=True)
-        if sys.stderr.isatty() and not target.is_dumb_terminal and not is_quiet():
+        if self._wanted and sys.stderr.isatty() and not target.is_dumb_terminal and not is_quiet():
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
             columns = (TextColumn(self._title), BarColumn(bar_width=20), TaskProgressColumn(), TimeRemainingColumn())

@@ -86,14 +86,14 @@ def command(
     with (
         _reader(data, data_path, model) as reader,
         _written(out, live=is_live(data_path)) as file,
-        Bar("Predicting") as bar,
+        Bar("Predicting", wanted=out is not None or not sys.stdout.isatty()) as bar,  # answers tell how far it is
     ):
         for batch in reader:
             expect_kind(model, model_path, batch)
             found = model.predict_many(batch.X, k, threshold=threshold, beam=beam)
             file.write(_lines(found, batch, numbered=data.on_error == "skip"))
             file.flush()
-            if bar.is_due and out is not None:
+            if bar.is_due:
                 bar.show(reader.share_read, f"{reader.n_examples:,} examples")
     if reader.skipped.count:
         note(str(reader.skipped))
