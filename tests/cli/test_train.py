@@ -100,7 +100,7 @@ def test_lines_that_are_no_examples_are_left_out_and_told(tmp_path: Path, texts:
     assert "bad.jsonl, line 1: not JSON" in refused("train", bad, "--model", target)
     result = run("train", bad, "--model", target, "--on-error", "skip", "--json")
     assert fingerprint(target) == learnt([texts], features="text").fingerprint()
-    assert "7 lines are no examples and were left out" in result.stderr
+    assert "7 lines are left out, for not being an example" in result.stderr
     assert "and 2 more" in result.stderr
     assert json_lines(result.stdout)[0]["left_out"] == 7
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from oplt.cli._console import WrongUsageError, note
 from oplt.cli._options import DataOptions
 from oplt.errors import InvalidInputError
+from oplt.wording import number_of
 
 if TYPE_CHECKING:
     from oplt.files import Batch, Reader
@@ -96,7 +97,8 @@ class Stream:
         if self.n_bad:
             shown = self._messages[:5]
             more = f"\n  and {self.n_bad - len(shown)} more" if self.n_bad > len(shown) else ""
-            note(f"{self.n_bad:,} lines are no examples and were left out:\n  " + "\n  ".join(shown) + more)
+            lines = f"{number_of(self.n_bad, 'line')} {'is' if self.n_bad == 1 else 'are'}"
+            note(f"{lines} left out, for not being an example:\n  " + "\n  ".join(shown) + more)
 
 
 def _called(kind: str) -> str:

@@ -109,8 +109,7 @@ def _layout(items: list[Item]) -> list[_Place]:
     lefts = [_MARGIN + sum(columns[:depth]) + depth * _GAP for depth in range(len(columns))]
     first: dict[int, float] = {}  # by place of the parent: the middle of its first child
     last: dict[int, float] = {}
-    n_rows = sum(1 for place in range(len(items)) if not _has_children(items, place))
-    row = n_rows
+    row = len(set(range(len(items))).difference(item.parent for item in items))  # as many as have no children
     ys = [0.0] * len(items)
     for place in reversed(range(len(items))):  # children before their parents, the lowest first
         if place in last:
@@ -121,10 +120,6 @@ def _layout(items: list[Item]) -> list[_Place]:
         first[items[place].parent] = ys[place]
         last.setdefault(items[place].parent, ys[place])
     return [_Place(lefts[item.depth], y, width) for item, y, width in zip(items, ys, widths, strict=True)]
-
-
-def _has_children(items: list[Item], place: int) -> bool:
-    return place + 1 < len(items) and items[place + 1].parent == place  # the first one comes right after
 
 
 def _edges(chosen: Outline, places: list[_Place]) -> list[str]:
