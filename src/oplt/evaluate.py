@@ -245,7 +245,8 @@ def _check_weight(weight: dict[str, Any]) -> None:
         if not isinstance(value, Real):
             msg = f"the weight must be a number, got {briefly(value)}"
             raise InvalidInputError(msg)
-        as_weights([value], 1)
+        if value != 1:  # as few are: NumPy takes as long to look as a small model to predict
+            as_weights([value], 1)
 
 
 def _distinct_names(labels: Any) -> list[Label]:

@@ -194,7 +194,7 @@ def test_learn_saves_what_it_has_learnt_and_tells_how_to_go_on(
 ) -> None:
     out = tmp_path / "out.oplt"
     Stopping(monkeypatch, 1)
-    result = run("learn", model, texts, "--out", out, code=130)
+    result = run("learn", f"{tmp_path}/./{model.name}", texts, "--out", out, code=130)
     told = result.stderr.splitlines()[-1].partition("To go on: ")[2]
     assert told == f"oplt learn {out} {texts} --out {out} --skip 100"
     run(*shlex.split(told)[1:])

@@ -140,6 +140,17 @@ def test_propensities_are_of_the_labels_in_the_train_data(tmp_path: Path, texts:
     assert told["measures"] == pytest.approx(scores.result())
 
 
+def test_propensities_of_features(tmp_path: Path) -> None:
+    path = write_features(tmp_path / "train.xmlc")
+    target = tmp_path / "m.oplt"
+    learnt([path]).save(target)
+    ((X, Y),) = [(batch.X, batch.Y) for batch in files.read(path)]
+    scores = metrics.Scores((1, 3, 5), propensities=metrics.propensities(Y.sum(axis=0).astype(int), 60))
+    scores.add(OnlinePLT.load(target).predict_many(X, k=5), Y)
+    (told,) = json_lines(run("evaluate", target, path, "--json", "--train-data", path).stdout)
+    assert told["measures"] == pytest.approx(scores.result())
+
+
 def test_evaluate_prints_a_table(texts: Path, model: Path) -> None:
     result = run("evaluate", model, texts, "-k", "1,5", "--threshold", 0.3)
     lines = result.stdout.splitlines()

@@ -148,7 +148,15 @@ def test_standard_input_is_read_once_and_alone(tmp_path: Path, more: list[str]) 
 def test_a_table_without_rows_has_no_example(tmp_path: Path) -> None:
     table = tmp_path / "empty.csv"
     table.write_text("text,labels\n")
-    assert refused("train", table, "-m", tmp_path / "m.oplt") == f"{table}: there is no example"
+    for words in (["train", table, "-m", tmp_path / "m.oplt"], ["progressive", table]):
+        assert refused(*words) == f"{table}: there is no example"
+
+
+def test_a_file_of_nothing_but_bad_lines_has_no_example(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text("{\n{\n")
+    message = refused("train", bad, "-m", tmp_path / "m.oplt", "--on-error", "skip")
+    assert message.startswith(f"{bad}: there is no example: {bad}, line 1: not JSON")
 
 
 def test_learn_goes_on_in_place_or_beside(tmp_path: Path, texts: Path, model: Path) -> None:

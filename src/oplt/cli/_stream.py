@@ -25,7 +25,7 @@ _BATCH = 2048  # examples: few enough that a bar moves and a checkpoint is in ti
 
 
 class Stream:
-    """Batches of examples of files or of standard input. All of one kind: texts or features.
+    """Batches of examples of files or of standard input. There is at least one, and all are texts or all are features.
 
     Parameters
     ----------
@@ -74,6 +74,10 @@ class Stream:
                     self._messages += self._reader.skipped.messages
                 self._reader = None
                 self._n_done += self._size
+        if not n_of_a_pass:
+            why = f": {self._messages[0]}" if self._messages else ""
+            msg = f"{', '.join(self._paths)}: there is no example{why}"
+            raise InvalidInputError(msg)
 
     def _batches(self, reader: Reader) -> Iterator[Batch]:
         for batch in reader:

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import numpy as np
 
 from oplt.cli._console import WrongUsageError, console, note, print_json, quiet_option
 from oplt.cli._options import Command, DataOptions, data_options, json_option, threads_option
@@ -21,6 +23,7 @@ from oplt.wording import number_of
 
 if TYPE_CHECKING:
     from oplt._typing import Label
+    from oplt.files import Batch
 
 __all__ = ["command"]
 
@@ -108,12 +111,20 @@ def _propensities(paths: tuple[str, ...], data: DataOptions) -> Propensities:
     n_examples = 0
     for batch in Stream(paths, data):
         n_examples += len(batch)
-        for _, labels, _ in batch:
+        for labels in _label_lists(batch):
             counts.update(set(labels))
     if n_examples < 3:
         msg = f"--train-data: {n_examples} examples are too few to tell how rare labels are"
         raise WrongUsageError(msg)
     return propensities(counts, n_examples)
+
+
+def _label_lists(batch: Batch) -> Iterable[list[Label]]:
+    """Take the labels of examples, and leave their features, which take much longer to make."""
+    if isinstance(batch.Y, list):
+        return batch.Y
+    ends = batch.Y.indptr[1:-1]
+    return [part.tolist() for part in np.split(batch.Y.indices, ends)]
 
 
 def _print_table(scores: Scores, threshold: float | None) -> None:

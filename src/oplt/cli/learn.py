@@ -64,8 +64,8 @@ def command(
     learnt is saved.
     """
     target = out or model_path
-    if target.resolve() != model_path.resolve():
-        check_target(target, force=force, is_model=True)
+    in_place = target.resolve() == model_path.resolve()
+    check_target(target, force=force or in_place, is_model=not in_place)
     stream = Stream(data_paths, data, skip=skip)
     lesson = Lesson(OnlinePLT.load(model_path, threads=threads))
     with interruptible():
@@ -92,6 +92,6 @@ def _learn(lesson: Lesson, stream: Stream, model_path: Path) -> None:
 
 
 def _how_to_go_on(model_path: Path, target: Path, n_learnt: int) -> str:
-    words = command_line()
-    words[words.index(str(model_path))] = str(target)
+    """Make the command that goes on: from what was saved, after what was learnt. Of two --skip, the last one counts."""
+    words = [str(target) if Path(word) == model_path else word for word in command_line()]
     return shlex.join(words if STANDARD_INPUT in words else [*words, "--skip", str(n_learnt)])

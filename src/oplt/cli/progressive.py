@@ -25,7 +25,6 @@ from oplt.cli._options import (
 from oplt.cli._reporting import reporter
 from oplt.cli._settings import ModelOptions, model_options
 from oplt.cli._stream import Stream, expect_kind
-from oplt.errors import InvalidInputError
 from oplt.evaluate import progressive
 from oplt.model import OnlinePLT
 
@@ -91,7 +90,7 @@ def command(
         raise WrongUsageError(msg)
     stream = Stream(data_paths, data)
     with interruptible():
-        model, examples = _begin(stream, data_paths, start, model_options)
+        model, examples = _begin(stream, start, model_options)
         started = time.perf_counter()
         try:
             with reporter(as_json=as_json, window=window) as shown:
@@ -106,15 +105,10 @@ def command(
     stream.tell_bad_lines()
 
 
-def _begin(
-    stream: Stream, paths: tuple[str, ...], start: Path | None, options: ModelOptions
-) -> tuple[OnlinePLT, Iterator[tuple[Any, ...]]]:
+def _begin(stream: Stream, start: Path | None, options: ModelOptions) -> tuple[OnlinePLT, Iterator[tuple[Any, ...]]]:
     model = None if start is None else OnlinePLT.load(start)
     batches = iter(stream)
-    first = next(batches, None)
-    if first is None:
-        msg = f"{', '.join(paths)}: there is no example"
-        raise InvalidInputError(msg)
+    first = next(batches)
     if model is None or start is None:
         model = options.make(first.kind, threads=1)
     else:

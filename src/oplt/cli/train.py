@@ -25,7 +25,6 @@ from oplt.cli._options import (
 from oplt.cli._progress import Bar, bytes_as_text
 from oplt.cli._settings import ModelOptions, model_options
 from oplt.cli._stream import STANDARD_INPUT, Stream
-from oplt.errors import InvalidInputError
 
 __all__ = ["command"]
 
@@ -130,10 +129,7 @@ class _Training:
         self._from_input = paths == (STANDARD_INPUT,)
         self.stream = Stream(paths, data, passes=passes)
         self._batches = iter(self.stream)
-        first = next(self._batches, None)
-        if first is None:
-            msg = f"{', '.join(paths)}: there is no example"
-            raise InvalidInputError(msg)
+        first = next(self._batches)
         self._checkpoint = Checkpoint(target, command_of(paths, data, passes, options, first.kind), every)
         saved = self._checkpoint.load(threads)
         self.lesson = Lesson(saved or options.make(first.kind, threads))
