@@ -40,6 +40,15 @@ def test_a_saved_tree_is_drawn_too(tmp_path: Path) -> None:
     assert run(path).stdout == drawing.as_text(TREE) + "\n"
 
 
+def test_of_several_trees_the_first_is_drawn_and_that_is_said(tmp_path: Path) -> None:
+    model = OnlinePLT(trees=3)
+    model.learn_many([{"purrs": 1}, {"barks": 1}], ["cat", "dog"])
+    model.save(tmp_path / "m.oplt")
+    result = run(tmp_path / "m.oplt")
+    assert result.stdout == drawing.as_text(model.tree) + "\n"
+    assert result.stderr == f"{tmp_path / 'm.oplt'} has 3 trees; this is the first.\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

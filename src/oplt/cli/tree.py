@@ -56,7 +56,7 @@ def command(
       oplt tree tags.oplt --out tags.html
 
     A large tree is cut to depth 2 with 6 children of each node, and says so; --depth and --children draw more of it.
-    A page (html) and DOT always have the whole tree.
+    A page (html) always has the whole tree, and so has DOT unless told otherwise. Of several trees, the first is drawn.
     """
     if out is not None:
         check_target(out, force=force)
@@ -76,7 +76,13 @@ def command(
 def _load(path: Path) -> LabelTree:
     with path.open("rb") as file:
         is_tree = file.read(len(TREE.magic)) == TREE.magic
-    return trees.load(path) if is_tree else OnlinePLT.load(path).tree
+    if is_tree:
+        return trees.load(path)
+    model = OnlinePLT.load(path)
+    n_trees = model.settings.get("trees", 1)
+    if n_trees > 1:
+        note(f"{path} has {n_trees} trees; this is the first.")
+    return model.tree
 
 
 def _kind_of(out: Path | None) -> str:
