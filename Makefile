@@ -9,7 +9,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 CORE_FILES := CMakeLists.txt $(wildcard cpp/include/oplt/*.hpp cpp/src/* cpp/bindings/*)
-PACKAGE_FILES := pyproject.toml $(shell find src -name '*.py' -o -name py.typed)
+PACKAGE_FILES := pyproject.toml $(shell find src -name '*.py' -o -name '*.html' -o -name py.typed)
 
 CPP_FILES := $(wildcard cpp/*/*.cpp cpp/*/*.hpp cpp/include/oplt/*.hpp)
 
@@ -32,7 +32,7 @@ build: $(VENV)/package  ## Build the package into .venv.
 
 .PHONY: demo
 demo: build  ## Learn online from a stream whose labels keep emerging.
-	$(BIN)/python examples/demo.py
+	$(BIN)/oplt demo
 
 .PHONY: test
 test: build test-cpp  ## Build, then run the Python tests, the C++ tests, the doctests and the README's snippets.
@@ -46,16 +46,16 @@ test-cpp:
 
 .PHONY: lint
 lint: build  ## ruff, mypy, import-linter, clang-format.
-	$(BIN)/ruff check src tests examples benchmarks tools
-	$(BIN)/ruff format --check src tests examples benchmarks tools
+	$(BIN)/ruff check src tests benchmarks tools
+	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run -Werror $(CPP_FILES)
 
 .PHONY: format
 format: $(VENV)/tools  ## Format the Python and C++ sources.
-	$(BIN)/ruff check --fix-only -q src tests examples benchmarks tools
-	$(BIN)/ruff format -q src tests examples benchmarks tools
+	$(BIN)/ruff check --fix-only -q src tests benchmarks tools
+	$(BIN)/ruff format -q src tests benchmarks tools
 	$(BIN)/clang-format -i $(CPP_FILES)
 
 $(BENCH)/tools: pyproject.toml

@@ -239,7 +239,7 @@ void bind_model(nb::module_& m) {
                    })
       .def_prop_ro("memory_bytes", [](const Model& model) {
         const nb::gil_scoped_release release;
-        return model.memory_bytes();
+        return model.memory_use().total();
       });
 }
 

@@ -9,6 +9,7 @@ namespace oplt::bindings {
 void bind_errors(nanobind::module_& m);
 void bind_params(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
+void bind_inspection(nanobind::module_& m);
 void bind_one(nanobind::module_& m);
 void bind_datasets(nanobind::module_& m);
 void bind_trees(nanobind::module_& m);

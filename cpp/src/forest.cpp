@@ -186,15 +186,20 @@ std::size_t Forest::n_cells() const {
   return n;
 }
 
-std::size_t Forest::memory_bytes() const {
+std::size_t Forest::memory_of_trees() const {
   std::size_t bytes = 0;
   for (const OnlinePlt& tree : trees_) {
     bytes += tree.memory_bytes();
   }
+  return bytes;
+}
+
+std::size_t Forest::memory_of_warm_up() const {
+  std::size_t bytes = 0;
   for (const KeptExample& example : warm_up_) {
     bytes += example.memory_bytes();
   }
-  return bytes + (reservoir_ ? reservoir_->memory_bytes() : 0);
+  return bytes;
 }
 
 void Forest::save(Writer& out) const {

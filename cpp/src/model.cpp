@@ -241,10 +241,27 @@ void Model::learn_segment(ExampleQueue& examples, std::size_t begin, std::size_t
   learn_memory();
 }
 
-std::size_t Model::memory_bytes() const {
+MemoryUse Model::memory_use() const {
   const auto lock = turn<ReaderLock>();
-  return forest_.memory_bytes() + features_.memory_bytes() + labels_.memory_bytes() +
-         (ranker_ ? ranker_->memory().memory_bytes() : 0) + (text_ ? text_->terms().memory_bytes() : 0);
+  return {.trees = forest_.memory_of_trees(),
+          .label_memory = ranker_ ? ranker_->memory().memory_bytes() : 0,
+          .warm_up = forest_.memory_of_warm_up(),
+          .replay = forest_.memory_of_replay(),
+          .label_names = labels_.memory_bytes(),
+          .feature_names = features_.memory_bytes(),
+          .text_features = text_ ? text_->terms().memory_bytes() : 0};
+}
+
+std::optional<std::vector<std::uint32_t>> Model::label_counts() const {
+  const auto lock = turn<ReaderLock>();
+  if (!ranker_) {
+    return std::nullopt;
+  }
+  std::vector<std::uint32_t> counts;
+  for (LabelId label = 0; label < forest_.n_labels(); ++label) {
+    counts.push_back(ranker_->memory().count(label));
+  }
+  return counts;
 }
 
 Predictions Model::predict_many(const NamedRows& x, const PredictParams& params,

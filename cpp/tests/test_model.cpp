@@ -288,6 +288,38 @@ TEST("a question does not change the model, nor do unknown features disturb it")
   CHECK_THROWS(InvalidParameter, model.predict_many(examples.rows(), {.threads = 0}));
 }
 
+TEST("the parts of a model's memory are those that it has") {
+  const NamedExamples examples(7, 60);
+  TrainParams params = make_params(Policy::kBestGreedy, 3, 6);
+  Model tree_alone(params);
+  examples.teach(tree_alone);
+  const MemoryUse plain = tree_alone.memory_use();
+  CHECK(plain.trees > 0 && plain.label_names > 0 && plain.feature_names > 0);
+  CHECK_EQ(plain.total(), plain.trees + plain.label_names + plain.feature_names);
+  CHECK(!tree_alone.label_counts());
+
+  params.label_memory = 8;
+  params.warm_up = 61;
+  params.replay = 1;
+  Model with_all(params);
+  examples.teach(with_all);
+  const MemoryUse all = with_all.memory_use();
+  CHECK(all.label_memory > 0 && all.warm_up > 0 && all.replay > 0);
+  CHECK_EQ(all.total(), all.trees + all.label_names + all.feature_names + all.label_memory + all.warm_up + all.replay);
+}
+
+TEST("a model with a label memory counts the examples of each label") {
+  const std::vector<std::int32_t> columns{5, 5, 6, 5};
+  const std::vector<std::int64_t> indptr{0, 1, 3, 4};  // labels 5; 5 and 6; 5
+  const std::vector<Real> values(4, Real{1});
+  TrainParams params = make_params();
+  params.label_memory = 8;
+  Model model(params);
+  const NameList names{.names = {}, .numbers = columns};
+  model.learn_many({{indptr}, names, values}, {{indptr}, names}, {}, 1);
+  CHECK_EQ(*model.label_counts(), (std::vector<std::uint32_t>{3, 1}));
+}
+
 TEST("a truncated or prolonged model throws wherever it ends") {
   const NamedExamples examples(5, 12);
   Model model(make_params(Policy::kBestGreedy, 2, 3, 0.1F));

@@ -292,6 +292,18 @@ TEST("which nodes have an auxiliary classifier follows from the tree") {
   CHECK(model.memory_bytes() > 1000);
 }
 
+TEST("the weights of all nodes and of the root's own classifier are all weights") {
+  for (const Policy policy : {Policy::kBestGreedy, Policy::kFlat}) {
+    OnlinePlt model(make_params(policy, 2, 3));
+    learn(model, random_stream(8, 100));
+    std::size_t n_cells = model.classifier(LabelTree::kRoot).size();
+    for (NodeId v = 0; v < model.n_nodes(); ++v) {
+      n_cells += model.n_cells_of(v);
+    }
+    CHECK_EQ(n_cells, model.n_cells());
+  }
+}
+
 TEST("bad settings are refused") { CHECK_THROWS(InvalidParameter, OnlinePlt(make_params(Policy::kRandom, 1, 4))); }
 
 TEST("a block that does not fit its node throws") {

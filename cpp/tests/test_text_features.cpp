@@ -171,7 +171,7 @@ TEST("a model of texts is the same one by one, in batches, on threads and after 
       CHECK_EQ(answers.probabilities, expected.predict_texts(stream.views, {.top_k = 3}).probabilities);
     }
     CHECK_EQ(expected.n_features(), 25U);
-    CHECK(expected.memory_bytes() > expected.text_features()->terms().memory_bytes());
+    CHECK(expected.memory_use().total() > expected.text_features()->terms().memory_bytes());
   }
 }
 

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Online probabilistic label trees: classification whose labels, features and tree grow with the stream."""
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from oplt import datasets, evaluate, features, files, metrics, text, trees
-from oplt.ensemble import Ensemble
 from oplt.errors import (
     BrokenModelError,
     FrozenModelError,
@@ -15,9 +14,6 @@ from oplt.errors import (
     ModelFormatError,
     OpltError,
 )
-from oplt.model import OnlinePLT
-from oplt.predictions import Predictions
-from oplt.tree import LabelTree
 
 __all__ = [
     "BrokenModelError",
@@ -33,6 +29,7 @@ __all__ = [
     "Predictions",
     "__version__",
     "datasets",
+    "drawing",
     "evaluate",
     "features",
     "files",
@@ -41,4 +38,32 @@ __all__ = [
     "trees",
 ]
 
-__version__ = version("oplt")
+# Which module a name is in that is not one itself. They are imported when they are first used (PEP 562): with NumPy and
+# SciPy behind them that takes half a second, and `oplt --help` needs none of it.
+_HOMES = {"Ensemble": "ensemble", "LabelTree": "tree", "OnlinePLT": "model", "Predictions": "predictions"}
+
+if TYPE_CHECKING:
+    from oplt import datasets, drawing, evaluate, features, files, metrics, text, trees
+    from oplt.ensemble import Ensemble
+    from oplt.model import OnlinePLT
+    from oplt.predictions import Predictions
+    from oplt.tree import LabelTree
+
+    __version__: str
+else:  # out of sight of type checkers, which would take it that any name exists
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            msg = f"module 'oplt' has no attribute {name!r}"
+            raise AttributeError(msg)
+        if name == "__version__":
+            value = import_module("importlib.metadata").version("oplt")
+        else:
+            module = import_module(f"oplt.{_HOMES.get(name, name)}")
+            value = getattr(module, name) if name in _HOMES else module
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

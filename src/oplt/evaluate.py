@@ -9,19 +9,20 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
-from oplt import _core
+from oplt import _core, frames
 from oplt._typing import Label
 from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.params import count
 from oplt.predictions import as_pairs
 from oplt.reports import Bucket, Report, Run
+from oplt.text import Texts, as_texts
 from oplt.validation import (
-    NamedLabels,
     NamedRows,
     as_labels,
     as_rows,
@@ -78,8 +79,8 @@ def progressive(
     model
         `OnlinePLT`, or any other object that has `predict_one(x, k)` and `learn_one(x, labels)`. It is trained.
     stream
-        Pairs (x, labels) or triples (x, labels, weight), as `learn_one` takes them; or one pair (X, Y) of a sparse or
-        NumPy matrix and the labels, as `learn_many` takes them.
+        Pairs (x, labels) or triples (x, labels, weight), as `learn_one` takes them. Or one pair (X, Y), a tuple, as
+        `learn_many` takes them: X is a sparse or NumPy matrix, a frame, or a list or column of texts or mappings.
     k
         Labels to predict. The measures are at 1, 3 and 5, as far as they are below k, and at k.
     window
@@ -142,12 +143,11 @@ def _as_frequencies(frequencies: Any) -> tuple[int, int]:
 
 def _as_stream(stream: Iterable[Any]) -> Iterable[Any]:
     """Many examples. Those of matrices are checked at once."""
-    if isinstance(stream, tuple) and len(stream) == 2 and _is_matrix(stream[0]):
-        rows = as_rows(stream[0])
-        return _matrix_examples(rows, as_labels(stream[1], len(rows)))
+    if isinstance(stream, tuple) and len(stream) == 2 and (_is_matrix(stream[0]) or isinstance(stream[0], list)):
+        return _paired(*stream)
     if _is_matrix(stream) or isinstance(stream, (str, bytes, Mapping)) or not isinstance(stream, Iterable):
         msg = (
-            "stream must be an iterable of pairs (x, labels), such as zip(X, Y), or a pair of matrices (X, Y),"
+            "stream must be an iterable of pairs (x, labels), such as zip(X, Y), or a pair (X, Y) of many,"
             f" got {type(stream).__name__}"
         )
         raise InvalidInputError(msg)
@@ -155,7 +155,24 @@ def _as_stream(stream: Iterable[Any]) -> Iterable[Any]:
 
 
 def _is_matrix(value: Any) -> bool:
-    return sp.issparse(value) or isinstance(value, np.ndarray)
+    return sp.issparse(value) or isinstance(value, np.ndarray) or frames.is_frame(value)
+
+
+def _paired(X: Any, Y: Any) -> Iterator[tuple[Any, list[Label]]]:  # noqa: N803 (matrices)
+    """Examples of what `learn_many` takes. Without a model to ask, texts are known by what they are."""
+    values = frames.as_values(X, "X") if frames.is_frame(X) and frames.is_column(X, "X") else X
+    rows = as_texts(values) if isinstance(values, list) and values and isinstance(values[0], str) else as_rows(values)
+    labels = as_labels(Y, len(rows))
+    return zip(_each(rows), (listed(labels.chunk(i, i + 1).names) for i in range(len(labels))), strict=True)
+
+
+def _each(rows: NamedRows | Texts) -> Iterator[Any]:
+    if isinstance(rows, Texts):
+        yield from rows.texts
+        return
+    for i in range(len(rows)):
+        x = rows.chunk(i, i + 1)
+        yield dict(zip(listed(x.names), x.values.tolist(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -218,9 +235,18 @@ def _examples(stream: Iterable[Any]) -> Iterator[_Example]:
         labels = list(labels) if isinstance(labels, Iterator) else labels
         weight = {"weight": given[2]} if len(given) == 3 else {}
         with _naming(t):
-            as_weights(list(weight.values()) or None, 1)
+            _check_weight(weight)
             names = _distinct_names(labels)
         yield _Example(t, x, labels, names, weight)
+
+
+def _check_weight(weight: dict[str, Any]) -> None:
+    for value in weight.values():
+        if not isinstance(value, Real):
+            msg = f"the weight must be a number, got {briefly(value)}"
+            raise InvalidInputError(msg)
+        if value != 1:  # as few are: NumPy takes as long to look as a small model to predict
+            as_weights([value], 1)
 
 
 def _distinct_names(labels: Any) -> list[Label]:
@@ -228,9 +254,3 @@ def _distinct_names(labels: Any) -> list[Label]:
     if type(labels) is not list or _core.first_bad_name(labels) is not None:  # not the most usual form, or wrong
         names = list(as_labels([labels], 1).names)
     return list(dict.fromkeys(plain_names(names)))
-
-
-def _matrix_examples(rows: NamedRows, labels: NamedLabels) -> Iterator[tuple[dict[int, float], list[Label]]]:
-    for i in range(len(rows)):
-        x, y = rows.chunk(i, i + 1), labels.chunk(i, i + 1)
-        yield dict(zip(listed(x.names), x.values.tolist(), strict=True)), listed(y.names)

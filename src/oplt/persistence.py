@@ -28,6 +28,7 @@ from oplt.params import BatchSettings, Settings, settings_from, settings_to_save
 
 __all__ = [
     "ENSEMBLE",
+    "MODEL",
     "TREE",
     "fingerprint",
     "from_bytes",

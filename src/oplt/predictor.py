@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from oplt import _core, persistence
+from oplt import _core, inspection, persistence
 from oplt._typing import FloatArray, IdArray, Label, PointerArray, Row, Rows
+from oplt.inspection import Inspection
 from oplt.params import BatchSettings, Settings, count, predict_params
 from oplt.predictions import Predictions, named
 from oplt.text import TextFeatures, Texts, as_text, as_texts
@@ -183,6 +184,27 @@ class Predictor:
     def memory_bytes(self) -> int:
         """Memory that the learnt state takes."""
         return self._core.memory_bytes
+
+    def inspect(self, n: int = 5) -> Inspection:
+        """Look at what is in the model: sizes, memory by part, its largest nodes, its most and least frequent labels.
+
+        Parameters
+        ----------
+        n
+            How many nodes, and labels at each end, are named.
+
+        Examples
+        --------
+        >>> from oplt import OnlinePLT
+        >>> model = OnlinePLT(trees=2)
+        >>> model.learn_many([{"purrs": 1}, {"barks": 1}, {"barks": 2}], ["cat", "dog", "dog"])
+        >>> found = model.inspect()
+        >>> found.changed, found.n_nodes
+        ({'trees': 2}, 6)
+        >>> found.labels.most[0]
+        LabelCount(label='dog', n_examples=2)
+        """
+        return inspection.inspect(self._settings, self._core, count("n", n, least=0))
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -22,7 +22,17 @@ def test_examples_of(name: str) -> None:
 
 PUBLIC = {
     name: getattr(module, name)
-    for module in (oplt, oplt.datasets, oplt.evaluate, oplt.features, oplt.files, oplt.metrics, oplt.text, oplt.trees)
+    for module in (
+        oplt,
+        oplt.datasets,
+        oplt.drawing,
+        oplt.evaluate,
+        oplt.features,
+        oplt.files,
+        oplt.metrics,
+        oplt.text,
+        oplt.trees,
+    )
     for name in module.__all__
     if callable(getattr(module, name)) and not name.endswith("Error")
 }

@@ -8,6 +8,9 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -164,6 +167,32 @@ def test_matrices_are_learnt_as_learn_many_learns_them(form: Any) -> None:
     assert model.fingerprint() == expected.fingerprint()
 
 
+COLUMNS = {"text": ["It purrs", "It barks", "purrs"], "label": ["cat", "dog", "cat"], "size": [1.0, 3.0, 1.5]}
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_texts_and_labels_come_as_lists_or_columns(frame: Any) -> None:
+    expected = OnlinePLT(features="text")
+    expected.learn_many(COLUMNS["text"], COLUMNS["label"])
+    table = frame(COLUMNS)
+    for X, Y in ((COLUMNS["text"], COLUMNS["label"]), (table["text"], table["label"])):
+        model = OnlinePLT(features="text")
+        assert last(progressive(model, (X, Y))).n_examples == 3
+        assert model.fingerprint() == expected.fingerprint()
+    last(
+        progressive(
+            by_frame := OnlinePLT(), (table.select(["size"]) if frame is pa.table else table[["size"]], table["label"])
+        )
+    )
+    assert by_frame.n_features == 1
+
+
+def test_mappings_and_labels_come_as_lists() -> None:
+    model = OnlinePLT()
+    report = last(progressive(model, ([{"a": 1.0}, {"b": 1.0}, {"a": 2.0}], ["x", ["y", "z"], []])))
+    assert (report.n_examples, model.n_labels, model.n_features) == (3, 3, 2)
+
+
 def test_names_of_columns_reach_a_model_as_plain_integers() -> None:
     model = Parrot()
     last(progressive(model, (np.eye(3), np.eye(3, dtype=int))))
@@ -219,7 +248,8 @@ def test_bad_settings_are_refused_at_once(settings: dict[str, Any]) -> None:
         (({"x": 1.0},), r"example 1 of the stream must be \(x, labels\)"),
         (({"x": 1.0}, [""]), "example 1 of the stream: label 0 is an empty string"),
         (({"x": 1.0}, "a", 0), "example 1 of the stream: the weight is 0.0, but weights are above 0"),
-        (({"x": 1.0}, "a", None), "example 1 of the stream: weights must be 1 numbers"),
+        (({"x": 1.0}, "a", "2"), "example 1 of the stream: the weight must be a number, got '2'"),
+        (({"x": 1.0}, "a", None), "example 1 of the stream: the weight must be a number, got None"),
     ],
 )
 def test_a_bad_example_is_named_and_neither_predicted_nor_learnt(example: Any, message: str) -> None:
@@ -264,12 +294,14 @@ def test_what_is_no_model_is_refused_at_once(model: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("stream", "message"),
     [
-        (5, r"such as zip\(X, Y\), or a pair of matrices \(X, Y\), got int"),
+        (5, r"such as zip\(X, Y\), or a pair \(X, Y\) of many, got int"),
         ({"x": "a"}, "got dict"),
         ("xa", "got str"),
         (np.eye(2), "got ndarray"),
         (sp.csr_array(np.eye(2)), "got csr_array"),
         ((np.eye(2), ["a"]), "X has 2 rows but Y has 1"),
+        ((["a text", "another", "a third"], ["a", "b"]), "X has 3 rows but Y has 2"),
+        ((["a text", 5], ["a", "b"]), "row 1 of X must be a text"),
         ((np.array([[1.0, np.nan]]), ["a"]), "X has the value nan in row 0"),
     ],
 )

@@ -17,6 +17,8 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from oplt import InvalidInputError, InvalidParameterError, MissingPackageError, files
@@ -368,3 +370,65 @@ def test_numbers_of_numpy_are_written() -> None:
     target = io.BytesIO()
     files.write([({np.int64(1): np.float64(0.5)}, [np.int32(3)], np.float32(2))], target, format="jsonl")
     assert target.getvalue() == b'{"features": [[1, 0.5]], "labels": [3], "weight": 2.0}\n'
+
+
+def test_a_live_source_gives_what_is_here() -> None:
+    """Each batch is what has come; half a line waits for its other half."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as source, os.fdopen(writing, "wb", buffering=0) as target:
+        target.write(b"\xef\xbb\xbf" + JSON + b'{"text": "b",')
+        reader = files.read(source, live=True)
+        assert next(reader).X == ["a", "é"]
+        target.write(b' "label": "z"}\n')
+        assert next(reader).X == ["b"]
+        target.close()
+        assert list(reader) == []
+
+
+@pytest.mark.parametrize("data", [b"0 1:1\n1 2:1\n", b"__label__a b\n__label__b c\n", b"text,label\na,b\nc,d\n"])
+def test_a_live_source_of_each_format(data: bytes) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as source, os.fdopen(writing, "wb", buffering=0) as target:
+        target.write(data)
+        known = {b"0": "xmlc", b"_": "fasttext", b"t": "csv"}[data[:1]]
+        assert len(next(files.read(source, live=True, format=known))) > 0  # though more could come
+
+
+def test_a_format_that_one_line_tells_needs_no_more_lines() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as source, os.fdopen(writing, "wb", buffering=0) as target:
+        target.write(b"\n" + JSON[:28])
+        assert files.read(source).format == "jsonl"
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.gz"])
+def test_the_share_that_was_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    files.write([(f"{i * 7919 % 65521} {i}", ["x"]) for i in range(30_000)], path)
+    reader = files.read(path, batch=10_000)
+    shares = [reader.share_read for _ in reader]
+    assert shares == sorted(shares)  # type: ignore[type-var]
+    assert 0 < shares[0] < 1  # type: ignore[operator]
+    assert shares[-1] == 1
+    assert files.read(io.BytesIO(JSON)).share_read is None
+    table = pa.table({"text": ["a"], "label": ["x"]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    with files.read(tmp_path / "t.parquet") as reader:
+        assert reader.share_read is None  # it is not read from its beginning to its end
+
+
+def test_convert_tells_how_far_it_is(tmp_path: Path) -> None:
+    files.write([("a", ["x"])] * 20_000, tmp_path / "t.jsonl")
+    seen: list[int] = []
+    files.convert(tmp_path / "t.jsonl", tmp_path / "t.csv", on_batch=lambda reader: seen.append(reader.n_examples))
+    assert seen == [8192, 16384, 20000]
+
+
+def test_a_part_of_a_batch() -> None:
+    lines = b'{"text": "a", "label": "x", "weight": 2}\n{"text": "b", "label": "y"}\n{"text": "c", "label": "z"}\n'
+    batch = next(files.read(io.BytesIO(lines)))
+    part = batch.part(1, 3)
+    assert list(part) == list(batch)[1:3]
+    assert part.where(0) == "the stream, line 2"
+    matrix = next(files.read(io.BytesIO(b"0 1:1\n1 2:1\n")))
+    assert list(matrix.part(1)) == list(matrix)[1:]

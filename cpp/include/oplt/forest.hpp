@@ -66,7 +66,13 @@ class Forest {
   /// Of all trees together, as is what follows.
   std::uint64_t n_updates() const;
   std::size_t n_cells() const;
-  std::size_t memory_bytes() const;
+
+  /// The parts of memory_bytes(): the trees with their classifiers, and the examples that are kept for a warm-up and
+  /// for replay.
+  std::size_t memory_of_trees() const;
+  std::size_t memory_of_warm_up() const;
+  std::size_t memory_of_replay() const { return reservoir_ ? reservoir_->memory_bytes() : 0; }
+  std::size_t memory_bytes() const { return memory_of_trees() + memory_of_warm_up() + memory_of_replay(); }
 
   void save(Writer& out) const;
   /// Features of examples that are kept must be below n_features.

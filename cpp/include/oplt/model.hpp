@@ -33,6 +33,21 @@ struct Predictions {
   std::uint64_t n_examples = 0;  // how many examples the model had learnt when it answered
 };
 
+/// Bytes that the parts of a model take.
+struct MemoryUse {
+  std::size_t trees = 0;  // with their classifiers
+  std::size_t label_memory = 0;
+  std::size_t warm_up = 0;  // examples that are kept for it, as for
+  std::size_t replay = 0;   // this
+  std::size_t label_names = 0;
+  std::size_t feature_names = 0;
+  std::size_t text_features = 0;
+
+  std::size_t total() const {
+    return trees + label_memory + warm_up + replay + label_names + feature_names + text_features;
+  }
+};
+
 /// A Forest together with the names of its labels and features: what is learnt, asked, saved and shared.
 ///
 /// If it has text features, its examples are texts: learn_texts(), predict_texts() and fit_texts() take the place of
@@ -85,7 +100,11 @@ class Model {
 
   void save(Writer& out) const;
 
-  std::size_t memory_bytes() const;
+  MemoryUse memory_use() const;
+
+  /// How many examples of each label have been learnt, by label; nothing if there is no label memory, which counts
+  /// them.
+  std::optional<std::vector<std::uint32_t>> label_counts() const;
 
   std::uint32_t n_features() const {
     const auto lock = turn<ReaderLock>();

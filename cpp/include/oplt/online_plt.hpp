@@ -81,6 +81,9 @@ class OnlinePlt {
   std::uint64_t n_updates() const { return blocks_.n_updates(); }
   /// Weights that are not 0, or were not always.
   std::size_t n_cells() const { return blocks_.n_cells(); }
+  /// Of these, the ones of the classifiers of v's children and of v's auxiliary one. Those of all nodes, and of the
+  /// root's own classifier, add up to n_cells().
+  std::size_t n_cells_of(NodeId v) const { return block_of_[v] == kNone ? 0 : blocks_[block_of_[v]].n_cells(); }
   std::size_t memory_bytes() const;
 
   /// The node's classifier, and its auxiliary one if it has one.

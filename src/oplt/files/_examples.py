@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import isnan
@@ -158,6 +158,8 @@ class Batch:
     >>> len(batch), batch.kind, batch.where(2)
     (3, 'features', 'the stream, line 3')
     >>> OnlinePLT().learn_many(batch.X, batch.Y, weights=batch.weights)
+    >>> batch.part(2).numbers.tolist()
+    [3]
     >>> for x, labels, weight in batch:
     ...     print(x, labels, weight)
     {1: 0.5, 3: 1.0} [0, 2] 1.0
@@ -180,6 +182,12 @@ class Batch:
     def where(self, i: int) -> str:
         """Tell where example i of the batch came from."""
         return f"{self.source}, {self.unit} {self.numbers[i]}"
+
+    def part(self, begin: int, end: int | None = None) -> Batch:
+        """Examples [begin, end) of the batch."""
+        some = slice(begin, end)
+        weights = None if self.weights is None else self.weights[some]
+        return replace(self, X=self.X[some], Y=self.Y[some], weights=weights, numbers=self.numbers[some])
 
     def __len__(self) -> int:
         return len(self.numbers)

@@ -14,7 +14,7 @@ from oplt.files._examples import Columns, NotAnExampleError
 from oplt.files._table import DELIMITERS, cells
 from oplt.validation import briefly
 
-__all__ = ["FORMATS", "SAMPLE", "chosen", "of_name"]
+__all__ = ["FORMATS", "SAMPLE", "checked", "chosen", "of_first_line", "of_name"]
 
 FORMATS = ("xmlc", "jsonl", "csv", "tsv", "parquet", "fasttext", "vw")
 SAMPLE = 10  # lines that are looked at
@@ -67,17 +67,22 @@ def _of_lines(lines: list[bytes], columns: Columns) -> str | None:
     """Tell the format if there is no doubt."""
     if not lines:
         return None
-    first = lines[0].decode(errors="replace")
+    if by_first := of_first_line(lines[0], columns):
+        return by_first
+    if all(_is_vw(line) for line in lines):
+        return "vw"
+    return "xmlc" if _xmlc.looks_like(lines) else None
+
+
+def of_first_line(line: bytes, columns: Columns) -> str | None:
+    """Tell the format if one line, the first that is not blank, leaves no doubt."""
+    first = line.decode(errors="replace")
     if first.lstrip().startswith("{"):
         return "jsonl"
     for name, delimiter in DELIMITERS.items():
         if _has_columns(first, delimiter, columns):
             return name
-    if any(word.startswith(_fasttext.PREFIX) for word in first.split()):
-        return "fasttext"
-    if all(_is_vw(line) for line in lines):
-        return "vw"
-    return "xmlc" if _xmlc.looks_like(lines) else None
+    return "fasttext" if any(word.startswith(_fasttext.PREFIX) for word in first.split()) else None
 
 
 def _has_columns(first: str, delimiter: str, columns: Columns) -> bool:

@@ -16,7 +16,7 @@ from oplt._typing import Label
 from oplt.errors import InvalidParameterError
 from oplt.files import _fasttext, _jsonl, _parquet, _table, _vw, _xmlc
 from oplt.files._examples import Batch, Columns, Example, Problems
-from oplt.files._formats import SAMPLE, checked, chosen
+from oplt.files._formats import SAMPLE, checked, chosen, of_first_line
 from oplt.files._source import Source, decoded
 from oplt.params import count
 
@@ -46,6 +46,7 @@ def read(
     batch: int = _BATCH,
     on_error: str = "raise",
     columns: Columns | None = None,
+    live: bool = False,
 ) -> Reader:
     r"""Read examples from a file, a batch at a time: memory is bounded whatever the size of the file.
 
@@ -64,6 +65,9 @@ def read(
         `Reader.skipped`. A file that is damaged as a whole is an error in any case.
     columns
         Which fields or columns hold what, for JSONL, CSV, TSV and Parquet.
+    live
+        Do not wait for more lines while there are examples to give: a batch holds those that are here. For a pipe or a
+        terminal, whose next line may take long to come.
 
     Returns
     -------
@@ -91,7 +95,7 @@ def read(
         raise InvalidParameterError(msg)
     size = count("batch", batch)
     known = None if format is None else checked(format)
-    return Reader(Source(source), known, size, columns or Columns(), skip=on_error == "skip")
+    return Reader(Source(source, live=live), known, size, columns or Columns(), skip=on_error == "skip")
 
 
 class Reader:
@@ -118,7 +122,15 @@ class Reader:
     (2, 0)
     """
 
-    def __init__(self, source: Source, format: str | None, size: int, columns: Columns, *, skip: bool) -> None:  # noqa: A002
+    def __init__(
+        self,
+        source: Source,
+        format: str | None,  # noqa: A002 (it is one)
+        size: int,
+        columns: Columns,
+        *,
+        skip: bool,
+    ) -> None:
         self.n_examples = 0
         self._source = source
         try:
@@ -132,17 +144,17 @@ class Reader:
     def _begin(self, format: str | None, size: int, columns: Columns) -> tuple[str, Iterator[Batch]]:  # noqa: A002
         if format == "parquet":
             examples = _parquet.examples(self._source, size, columns, self.skipped)
-            return format, _gathered(examples, size, self.skipped)
+            return format, _gathered(examples, size, self.skipped, self._source.would_wait)
         lines = self._source.lines(self.skipped)
-        sample = list(islice(lines, SAMPLE))
+        sample = _sample(lines, format, columns)
         lines = chain(sample, lines)
         if not self._source.start or (len(sample) < SAMPLE and not any(line.strip() for _, line in sample)):
             self.skipped.fatal("there is no example: the file is empty")
         format = chosen(format, self._source.name, [line for _, line in sample], columns)  # noqa: A001
         if format == "xmlc":
-            return format, _xmlc.batches(lines, size, self.skipped)
+            return format, _xmlc.batches(lines, size, self.skipped, self._source.would_wait)
         examples = _LINE_FORMATS[format](decoded(lines, self.skipped), columns, self.skipped)
-        return format, _gathered(examples, size, self.skipped)
+        return format, _gathered(examples, size, self.skipped, self._source.would_wait)
 
     def __iter__(self) -> Self:
         return self
@@ -155,6 +167,11 @@ class Reader:
             raise
         self.n_examples += len(batch)
         return batch
+
+    @property
+    def share_read(self) -> float | None:
+        """Share of the file's bytes, as they lie on the disk, that has been read; None for pipes and for Parquet."""
+        return None if self.format == "parquet" else self._source.share_read
 
     def examples(self) -> Iterator[tuple[Any, list[Label], float]]:
         """Go through single examples: x, labels and weight, as `oplt.evaluate.progressive` takes them."""
@@ -172,7 +189,19 @@ class Reader:
         self.close()
 
 
-def _gathered(examples: Iterable[Example], size: int, problems: Problems) -> Iterator[Batch]:
+def _sample(lines: Iterator[tuple[int, bytes]], format: str | None, columns: Columns) -> list[tuple[int, bytes]]:  # noqa: A002
+    """Take as many of the first lines as it takes to tell the format: of a pipe, the next one may be long in coming."""
+    sample: list[tuple[int, bytes]] = []
+    for number, line in islice(lines, SAMPLE):
+        sample.append((number, line))
+        if line.strip() and (format or of_first_line(line, columns)):
+            break
+    return sample
+
+
+def _gathered(
+    examples: Iterable[Example], size: int, problems: Problems, would_wait: Callable[[], bool]
+) -> Iterator[Batch]:
     kept: list[Example] = []
     n_characters = 0
     first: Example | None = None
@@ -186,7 +215,7 @@ def _gathered(examples: Iterable[Example], size: int, problems: Problems) -> Ite
             continue
         kept.append(example)
         n_characters += len(example.x) if isinstance(example.x, str) else len(example.x) * _CHARACTERS_OF_A_FEATURE
-        if len(kept) == size or n_characters >= _MOST_CHARACTERS:
+        if len(kept) == size or n_characters >= _MOST_CHARACTERS or would_wait():
             yield _batch(kept, problems)
             kept, n_characters = [], 0
     if kept:

@@ -20,26 +20,44 @@ __all__ = ["MOST_LINE_BYTES", "Source", "decoded"]
 
 MOST_LINE_BYTES = 1 << 26  # what is longer is no text; so memory is bounded whatever is read
 
+_BUFFER = 1 << 16  # bytes, as many as a pipe holds
+
 _BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 class Source:
-    """The bytes of a file, from its first on, decompressed."""
+    """The bytes of a file, from its first on, decompressed. If it is live, it knows whether the next line is here."""
 
-    def __init__(self, given: Any) -> None:
+    def __init__(self, given: Any, *, live: bool = False) -> None:
+        self._live = live
         self.path: Path | None = None  # of a file that can be opened again
         self._owned = False
         file = self._opened(given)
         try:
             self.start = _first_bytes(file)
-            whole: IO[bytes] = io.BufferedReader(_Rejoined(self.start, file))
+            self._bytes = _Rejoined(self.start, file)
+            self._buffer = io.BufferedReader(self._bytes, _BUFFER)
             self.compression = by_magic(self.start)
-            self._stream = whole if self.compression is None else self.compression.open(whole, "rb")
+            self._stream = self.compression.open(self._buffer, "rb") if self.compression else self._buffer
         except BaseException:
             self._close(file)
             raise
         self._file = file
+        self._n_taken = 0  # bytes of the lines that were given, if it is live
+
+    @property
+    def share_read(self) -> float | None:
+        """Share of the file's bytes that has been read; None if its size is not known."""
+        if self.path is None or not self.path.is_file():
+            return None
+        return self._bytes.n_given / max(self.path.stat().st_size, self._bytes.n_given, 1)
+
+    def would_wait(self) -> bool:
+        """Tell whether it is live and the next line is not here yet. Of compressed data, nobody knows."""
+        if not self._live or self._buffer is not self._stream:
+            return False
+        return self._n_taken == self._bytes.n_given or b"\n" not in self._buffer.peek()
 
     def _opened(self, given: Any) -> IO[bytes]:
         if given == "-":
@@ -57,7 +75,7 @@ class Source:
 
     def lines(self, problems: Problems) -> Iterator[tuple[int, bytes]]:
         """Go through the lines with their numbers, from 1, each with its end; without a byte order mark."""
-        readline = self._stream.readline
+        readline = self._counted_line if self._live else self._stream.readline
         with telling_damage(self.name):
             line = _without_bom(readline(MOST_LINE_BYTES), problems)
             number = 1
@@ -70,6 +88,11 @@ class Source:
                     yield number, line
                 line = readline(MOST_LINE_BYTES)
                 number += 1
+
+    def _counted_line(self, most: int) -> bytes:
+        line = self._stream.readline(most)
+        self._n_taken += len(line)
+        return line
 
     def close(self) -> None:
         """Close what was opened here."""
@@ -84,6 +107,7 @@ class _Rejoined(io.RawIOBase):
     """A stream from its beginning again, of which the first bytes have been read already."""
 
     def __init__(self, start: bytes, rest: IO[bytes]) -> None:
+        self.n_given = 0
         self._start = start
         self._read: Any = getattr(rest, "read1", rest.read)  # what is there, without waiting for more
 
@@ -95,6 +119,7 @@ class _Rejoined(io.RawIOBase):
         chunk = self._start[: len(view)] if self._start else self._read(len(view))
         self._start = self._start[len(chunk) :]
         view[: len(chunk)] = chunk
+        self.n_given += len(chunk)
         return len(chunk)
 
 

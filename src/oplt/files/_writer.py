@@ -31,7 +31,7 @@ from oplt.files._examples import (
     as_weight,
 )
 from oplt.files._formats import checked, of_name
-from oplt.files._reader import read
+from oplt.files._reader import Reader, read
 from oplt.persistence import replacing
 from oplt.validation import briefly, plain_names
 
@@ -112,6 +112,7 @@ def convert(
     on_error: str = "raise",
     columns: Columns | None = None,
     separator: str = ";",
+    on_batch: Callable[[Reader], object] | None = None,
 ) -> Converted:
     r"""Write the examples of a file in another format, or compressed otherwise, in bounded memory.
 
@@ -123,6 +124,8 @@ def convert(
         What to write: see `write`.
     on_error
         ``"skip"``: lines that are no examples, and examples that the other format cannot hold, are left out.
+    on_batch
+        Called after each batch with what reads them, which knows how far it is.
 
     Examples
     --------
@@ -136,7 +139,7 @@ def convert(
     """
     to = _writable(to_format, target)
     with read(source, format=from_format, on_error=on_error, columns=columns) as reader:
-        n_written = _write(_located(reader), target, to, separator, reader.skipped)
+        n_written = _write(_located(reader, on_batch), target, to, separator, reader.skipped)
         return Converted(n_written, reader.skipped.count, reader.skipped.messages)
 
 
@@ -162,11 +165,13 @@ def _counted(examples: Iterable[Any]) -> Iterator[Example]:
             yield _checked(example, number)
 
 
-def _located(batches: Iterable[Batch]) -> Iterator[Example]:
+def _located(reader: Reader, on_batch: Callable[[Reader], object] | None) -> Iterator[Example]:
     """Examples with the lines that they came from. They have been checked."""
-    for batch in batches:
+    for batch in reader:
         for (x, labels, weight), number in zip(batch, batch.numbers.tolist(), strict=True):
             yield Example(x, labels, weight, number)
+        if on_batch is not None:
+            on_batch(reader)
 
 
 def _checked(item: Any, number: int) -> Example:

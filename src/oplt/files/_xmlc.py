@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
 
@@ -47,15 +47,15 @@ def _is_example(line: bytes) -> bool:
     return all(map(_PAIR.fullmatch, pairs)) and bool(_LABELS.fullmatch(first) or _PAIR.fullmatch(first))
 
 
-def batches(lines: Iterator[Line], size: int, problems: Problems) -> Iterator[Batch]:
-    """Read batches of at most so many examples."""
+def batches(lines: Iterator[Line], size: int, problems: Problems, would_wait: Callable[[], bool]) -> Iterator[Batch]:
+    """Read batches of at most so many examples, or of those that are here."""
     first = next((line for line in lines if not _is_comment(line[1])), None)
     if first is None:
         return
     header = _sizes(first[1], first[0], problems)
     stream = lines if header else chain([first], lines)
     reader = _Reader(header, problems)
-    for piece in _pieces(_settled(stream, header[0] if header else 0), size):
+    for piece in _pieces(_settled(stream, header[0] if header else 0), size, would_wait):
         batch = reader.batch(piece)
         if len(batch):
             yield batch
@@ -133,13 +133,13 @@ def _settled(lines: Iterator[Line], n_wanted: int) -> Iterator[Line]:
     yield from ((at, b"\n") for at in empty[: max(n_wanted - n_given, 0)])
 
 
-def _pieces(lines: Iterator[Line], size: int) -> Iterator[list[Line]]:
+def _pieces(lines: Iterator[Line], size: int, would_wait: Callable[[], bool]) -> Iterator[list[Line]]:
     piece: list[Line] = []
     n_bytes = 0
     for line in lines:
         piece.append(line)
         n_bytes += len(line[1])
-        if len(piece) == size or n_bytes >= _MOST_BYTES:
+        if len(piece) == size or n_bytes >= _MOST_BYTES or would_wait():
             yield piece
             piece, n_bytes = [], 0
     if piece:

@@ -1,0 +1,189 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""What commands say, and where: results to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from oplt.errors import InvalidParameterError, OpltError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = [
+    "COMMAND_LINE",
+    "INTERRUPTED",
+    "NOBODY_READS",
+    "PYTHON_TO_OPTIONS",
+    "WrongDataError",
+    "WrongUsageError",
+    "command_line",
+    "console",
+    "is_quiet",
+    "json_line",
+    "note",
+    "print_json",
+    "quiet_option",
+    "telling_errors",
+]
+
+INTERRUPTED = 130  # 128 and the number of the signal, as shells have it
+NOBODY_READS = 141
+
+COMMAND_LINE = "oplt.command-line"
+_QUIET = "oplt.quiet"
+
+# The library tells what to do in Python; here it is an option.
+PYTHON_TO_OPTIONS = {
+    "give format= one of": "give --format one of",
+    "give a format, one of": "give --format or --to one of",
+    "if labels are not wanted, use labels=None": "if it is another one, give --labels-column",
+    "give columns=Columns(text=..., features=[...])": "give --text-column, or --number-columns for numbers",
+    "say which is wanted by text=None or features=None": "give --use text or --use features",
+    "say what holds the text or the features by text= or features=": "give --text-column or --features-column",
+}
+
+
+class WrongDataError(click.ClickException):
+    """The data or the model is wrong. It is told in a line: `Error: ...`."""
+
+    exit_code = 1
+
+
+class WrongUsageError(click.ClickException):
+    """The command is wrong. Click's own error for that would take three lines more."""
+
+    exit_code = 2
+
+
+def quiet_option(command: Any) -> Any:
+    """Give a command the option --quiet."""
+
+    def remember(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+        ctx.meta[_QUIET] = value
+
+    return click.option(
+        "--quiet",
+        "-q",
+        is_flag=True,
+        expose_value=False,
+        callback=remember,
+        help="Say nothing but results and errors.",
+    )(command)
+
+
+def is_quiet() -> bool:
+    """Tell whether the command was given --quiet."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_QUIET))
+
+
+def command_line() -> list[str]:
+    """Tell what the user has typed, word by word."""
+    return list(click.get_current_context().meta[COMMAND_LINE])
+
+
+def note(message: str) -> None:
+    """Say something that is not a result."""
+    if not is_quiet():
+        click.echo(message, err=True)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Make what draws tables and bars. It knows about terminals, NO_COLOR and FORCE_COLOR."""
+    from rich.console import Console  # only where it is needed: it takes a while to import
+
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # for `telling_errors`; Rich would exit with a code of its own
+
+    return Piped(stderr=stderr, highlight=False)
+
+
+def print_json(values: dict[str, Any]) -> None:
+    """Print one JSON object in a line. What is not defined (NaN) is null: JSON has no other name for it."""
+    click.echo(json_line(_without_nan(values)))
+
+
+def json_line(value: Any) -> bytes:
+    """Write JSON as UTF-8, whatever the terminal's encoding. Half a surrogate pair, which UTF-8 lacks, is escaped."""
+    try:
+        return json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value).encode()
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nan(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _nowhere() -> IO[str]:
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
+@contextmanager
+def telling_errors() -> Iterator[None]:
+    """Tell a user's mistake in one line, with the exit code that it has. Ours are tracebacks."""
+    sys.stdout = sys.stdout or _nowhere()  # Python has none if it was closed, as by `>&-`
+    sys.stderr = sys.stderr or _nowhere()
+    try:
+        yield
+        sys.stdout.flush()  # not at the interpreter's end, when nobody could tell that nobody reads it
+    except BrokenPipeError:
+        _forget(sys.stdout, sys.stderr)
+        raise click.exceptions.Exit(NOBODY_READS) from None
+    except KeyboardInterrupt as interruption:
+        note("Interrupted.")
+        raise click.exceptions.Exit(getattr(interruption, "exit_code", INTERRUPTED)) from None
+    except InvalidParameterError as error:
+        raise WrongUsageError(_in_options(error)) from None
+    except OpltError as error:
+        raise WrongDataError(_in_options(error)) from None
+    except OSError as error:
+        if error.filename is None:
+            _forget(sys.stdout)  # a full disk, most likely
+        raise WrongDataError(_of_system(error)) from None
+    except MemoryError as error:
+        raise WrongDataError(f"out of memory: {error}" if str(error) else "out of memory") from None
+
+
+def _forget(*streams: IO[str]) -> None:
+    """Send what is still in buffers nowhere: flushing them at the end would fail again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in streams:
+        os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _in_options(error: Exception) -> str:
+    message = str(error)
+    for python, option in PYTHON_TO_OPTIONS.items():
+        message = message.replace(python, option)
+    return message
+
+
+def _of_system(error: OSError) -> str:
+    if not error.filename:
+        return error.strerror or str(error)
+    path = Path(os.fsdecode(error.filename))
+    if isinstance(error, IsADirectoryError):
+        return f"{path}: this is a folder, but a file is needed"
+    if isinstance(error, FileNotFoundError) and path.parent.is_dir():
+        near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=1, cutoff=0.8)
+        return f"{path}: there is no such file" + (f"; did you mean {path.with_name(near[0])}?" if near else "")
+    return f"{path}: {error.strerror}"

@@ -1,0 +1,249 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Options that several commands share, and help that shows them in sections."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from oplt.cli._console import WrongDataError, WrongUsageError
+
+if TYPE_CHECKING:
+    from oplt.files import Columns, Reader
+
+__all__ = [
+    "FORMATS",
+    "Command",
+    "DataOptions",
+    "Option",
+    "check_target",
+    "data_options",
+    "force_option",
+    "is_live",
+    "json_option",
+    "threads_option",
+]
+
+# As `oplt.files` has them; a test says so. The names are here because the help needs no NumPy.
+FORMATS = ("xmlc", "jsonl", "csv", "tsv", "parquet", "fasttext", "vw")
+
+Decorated = Callable[..., Any]
+
+
+class Option(click.Option):
+    """An option that belongs to a section of the help."""
+
+    def __init__(self, *args: Any, section: str = "Options", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.section = section
+
+
+class Command(click.Command):
+    """A command whose help shows its options in sections, those that matter most first."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, section by section."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                sections.setdefault(getattr(param, "section", "Options"), []).append(record)
+        for section, records in sections.items():
+            with formatter.section(section):
+                formatter.write_dl(records)
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """How examples are read: the options of `data_options`."""
+
+    format: str | None = None
+    text_column: tuple[str, ...] = ()
+    features_column: str | None = None
+    number_columns: tuple[str, ...] = ()
+    labels_column: str | None = None
+    weight_column: str | None = None
+    separator: str = ";"
+    use: str | None = None
+    on_error: str = "stop"
+
+    def columns(self, *, with_labels: bool = True) -> Columns:
+        """Make what `oplt.files` takes."""
+        from oplt.files import Columns
+
+        texts, numbers = _split(self.text_column), _split(self.number_columns)
+        if numbers and self.features_column is not None:
+            msg = "--features-column and --number-columns cannot go together: features are in one column or in several"
+            raise WrongUsageError(msg)
+        labels: Any = self.labels_column or Columns.labels
+        return Columns(
+            text=None if self.use == "features" else (texts or Columns.text),
+            features=None if self.use == "text" else (numbers or self.features_column or Columns.features),
+            labels=labels if with_labels else None,
+            weight=self.weight_column or Columns.weight,
+            separator=self.separator,
+        )
+
+    def read(self, path: str, *, with_labels: bool = True, batch: int | None = None) -> Reader:
+        """Read a file, or standard input. What comes through a pipe or from a terminal is taken as it comes."""
+        from oplt.files import read
+
+        size = {} if batch is None else {"batch": batch}
+        return read(
+            path,
+            format="fasttext" if self.format == "text" else self.format,  # whose lines need not have labels
+            on_error="skip" if self.on_error == "skip" else "raise",
+            columns=self.columns(with_labels=with_labels),
+            live=is_live(path),
+            **size,
+        )
+
+
+def is_live(path: str) -> bool:
+    """Tell whether the next line may be long in coming."""
+    return path == "-" or not Path(path).is_file()
+
+
+def _split(names: tuple[str, ...]) -> list[str]:
+    return [name for given in names for name in given.split(",") if name]
+
+
+def _option(*names: str, **kwargs: Any) -> Callable[[Any], Any]:
+    return click.option(*names, cls=Option, section="How to read the data", **kwargs)
+
+
+_FORMAT_HELP = "Format of the data; if not given, content and name tell it."
+
+_OF_EXAMPLES = [
+    _option(
+        "--text-column",
+        multiple=True,
+        metavar="NAME[,NAME...]",
+        help="Field or column that has the text; several are joined.  [default: text]",
+    ),
+    _option(
+        "--features-column",
+        metavar="NAME",
+        help="Field of JSONL or column of Parquet that has features by name.  [default: features]",
+    ),
+    _option(
+        "--number-columns",
+        multiple=True,
+        metavar="NAME[,NAME...]",
+        help="Columns that are features themselves, each with a number.",
+    ),
+    _option(
+        "--use",
+        type=click.Choice(["text", "features"]),
+        help="What to take of examples that have both.",
+    ),
+    _option(
+        "--on-error",
+        type=click.Choice(["stop", "skip"]),
+        default=DataOptions.on_error,
+        show_default=True,
+        help="At a line that is no example: stop, or leave it out and count it.",
+    ),
+]
+
+_OF_LABELS = [
+    _option(
+        "--labels-column",
+        metavar="NAME",
+        help="Field or column that has the labels.  [default: labels or label]",
+    ),
+    _option(
+        "--separator",
+        metavar="TEXT",
+        default=DataOptions.separator,
+        show_default=True,
+        help="Between the labels of a cell of CSV or TSV.",
+    ),
+    _option(
+        "--weight-column",
+        metavar="NAME",
+        help="Field or column that says how much an example counts.  [default: weight]",
+    ),
+]
+
+
+def data_options(*, with_labels: bool = True, format_option: str = "--format") -> Callable[[Decorated], Decorated]:
+    """Give a command the options of reading, which it gets as one object, `data`."""
+    if with_labels:
+        formats = [_option(format_option, "format", type=click.Choice(FORMATS), help=_FORMAT_HELP)]
+    else:
+        known = click.Choice(("text", *FORMATS))
+        formats = [_option(format_option, "format", type=known, help=f"{_FORMAT_HELP} text: each line is one.")]
+    options = [*formats, *(_OF_LABELS if with_labels else []), *_OF_EXAMPLES]
+
+    def decorate(function: Decorated) -> Decorated:
+        @wraps(function)
+        def packed(*args: Any, **kwargs: Any) -> Any:
+            own = {field.name: kwargs.pop(field.name) for field in fields(DataOptions) if field.name in kwargs}
+            return function(*args, data=DataOptions(**own), **kwargs)
+
+        decorated: Decorated = packed
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
+
+
+def threads_option(function: Decorated) -> Decorated:
+    """Give a command the option --threads."""
+    return click.option(
+        "--threads",
+        type=click.IntRange(min=1),
+        metavar="N",
+        default=lambda: os.cpu_count() or 1,
+        show_default="all cores",
+        help="Threads; the result does not depend on them.",
+    )(function)
+
+
+def json_option(function: Decorated) -> Decorated:
+    """Give a command the option --json."""
+    return click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")(function)
+
+
+def force_option(function: Decorated) -> Decorated:
+    """Give a command the option --force."""
+    return click.option("--force", "-f", is_flag=True, help="Replace a file that is there already.")(function)
+
+
+def check_target(path: Path, *, force: bool, is_model: bool = False) -> None:
+    """Refuse a target that is there, or that cannot be written, before hours of work are done for it."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if path.is_file() and not force:
+        msg = f"{path} is there already: give another name, or --force to replace it"
+        raise WrongUsageError(msg)
+    if path.is_file() and is_model:
+        _expect_model(path)
+    folder = path.absolute().parent
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        msg = f"{folder}: cannot write there: {error.strerror}"
+        raise WrongDataError(msg) from None
+
+
+def _expect_model(path: Path) -> None:
+    """Let --force replace models only, as the library does: what else has that name is worth more than a warning."""
+    from oplt.persistence import MODEL
+
+    with path.open("rb") as file:
+        if file.read(len(MODEL.magic)) != MODEL.magic:
+            msg = f"{path} is not an oplt model, and is not replaced by one: give another name, or remove it"
+            raise WrongUsageError(msg)

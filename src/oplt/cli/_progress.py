@@ -1,0 +1,75 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""A bar that tells how far the work is, on terminals only."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from oplt.cli._console import console, is_quiet
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # part of Python since 3.11
+
+__all__ = ["Bar", "bytes_as_text"]
+
+_EVERY = 0.2  # seconds between two looks
+
+
+class Bar:
+    """Shows the share that is done, how long the rest will take, and a few words; nothing if nobody watches."""
+
+    def __init__(self, title: str, *, wanted: bool = True) -> None:
+        self._title = title
+        self._wanted = wanted
+        self._progress: Any = None
+        self._shown = 0.0
+
+    def __enter__(self) -> Self:
+        target = console(stderr=True)
+        if self._wanted and sys.stderr.isatty() and not target.is_dumb_terminal and not is_quiet():
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+            columns = (TextColumn(self._title), BarColumn(bar_width=20), TaskProgressColumn(), TimeRemainingColumn())
+            self._progress = Progress(
+                *columns,
+                TextColumn("{task.fields[says]}"),
+                console=target,
+                transient=True,
+                redirect_stdout=sys.stdout.isatty(),  # lines go above the bar; those for a file must not
+            )
+            self._task = self._progress.add_task("", total=None, says="")
+            self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether somebody watches, and it is time to show something new."""
+        return self._progress is not None and time.monotonic() - self._shown >= _EVERY
+
+    def show(self, share: float | None, says: str) -> None:
+        """Show the share that is done, if it is known."""
+        if self._progress is not None:
+            self._shown = time.monotonic()
+            total = None if share is None else 1.0
+            self._progress.update(self._task, total=total, completed=share or 0.0, says=says)
+
+
+def bytes_as_text(n_bytes: int) -> str:
+    """Write a size as people read it.
+
+    Examples
+    --------
+    >>> bytes_as_text(40), bytes_as_text(2_500), bytes_as_text(1_234_567_890)
+    ('40 B', '2.5 kB', '1,235 MB')
+    """
+    if n_bytes < 1e3:
+        return f"{n_bytes} B"
+    number, unit = (n_bytes / 1e3, "kB") if n_bytes < 1e6 else (n_bytes / 1e6, "MB")
+    return f"{number:.1f} {unit}" if number < 100 else f"{number:,.0f} {unit}"

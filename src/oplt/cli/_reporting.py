@@ -1,0 +1,175 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Reports of progressive validation: a live picture on a terminal, lines elsewhere, or JSON."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Protocol
+
+import click
+
+from oplt.cli._console import console, is_quiet, note, print_json
+from oplt.cli._plot import plot
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.console import Group
+    from typing_extensions import Self
+
+    from oplt.reports import Bucket, Report
+
+__all__ = ["Reporter", "reporter"]
+
+_AGES = ((0, 1), (1, 16), (16, 256), (256, 4096), (4096, None))
+
+
+class Reporter(Protocol):
+    """Shows reports as they come."""
+
+    def __enter__(self) -> Self:
+        """Begin."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End."""
+
+    def show(self, report: Report, speed: float, share: float | None) -> None:
+        """Show a report, with the examples a second and the share of the stream that is done."""
+
+
+def reporter(*, as_json: bool, window: int) -> Reporter:
+    """Choose how to show reports: whoever watches gets a picture."""
+    if as_json:
+        return _Json()
+    if sys.stdout.isatty() and not console().is_dumb_terminal and not is_quiet():
+        return _Picture(window)
+    return _Lines(window)
+
+
+class _Plain:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class _Json(_Plain):
+    def show(self, report: Report, speed: float, share: float | None) -> None:  # noqa: ARG002
+        print_json({**asdict(report), "examples_per_second": round(speed, 1)})
+
+
+class _Lines(_Plain):
+    def __init__(self, window: int) -> None:
+        self._window = window
+        self._begun = False
+
+    def show(self, report: Report, speed: float, share: float | None) -> None:  # noqa: ARG002
+        if not self._begun:
+            names = ("examples", "labels", "P@1", f"P@1 of {self._window:,}", "new labels", "tail", "torso", "head")
+            click.echo("  ".join(f"{name:>{_width(name)}}" for name in (*names, "examples/s")))
+            note("(tail, torso, head: recall of rare, middling and frequent labels)")
+            self._begun = True
+        recalls = [_share(bucket.recall) for bucket in (report.tail, report.torso, report.head)]
+        cells = {
+            "examples": f"{report.n_examples:,}",
+            "labels": f"{report.n_labels:,}",
+            "P@1": f"{report.total['P@1']:.4f}",
+            f"P@1 of {self._window:,}": f"{report.window['P@1']:.4f}",
+            "new labels": f"{report.window_new_labels:.3f}",
+            **dict(zip(("tail", "torso", "head"), recalls, strict=True)),
+            "examples/s": f"{speed:,.0f}",
+        }
+        click.echo("  ".join(f"{cell:>{_width(name)}}" for name, cell in cells.items()))
+
+
+def _width(name: str) -> int:
+    return max(len(name), {"examples": 11, "labels": 9, "P@1": 6}.get(name, 5))
+
+
+class _Picture:
+    """Measures, buckets and a curve, drawn anew with each report. The last one stays."""
+
+    def __init__(self, window: int) -> None:
+        from rich.live import Live
+
+        self._window = window
+        self._curve: list[float] = []
+        self._live = Live(console=console(), auto_refresh=False, vertical_overflow="visible")
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def show(self, report: Report, speed: float, share: float | None) -> None:
+        self._curve.append(report.window["P@1"])
+        self._live.update(self._drawn(report, speed, share), refresh=True)
+
+    def _drawn(self, report: Report, speed: float, share: float | None) -> Group:
+        from rich.columns import Columns
+        from rich.console import Group
+        from rich.text import Text
+
+        done = "" if share is None else f", {share:.0%} of the data"
+        counts = f"{report.n_examples:,} examples{done}, {report.n_labels:,} labels, {speed:,.0f} examples/s"
+        born = f"New labels an example: {report.new_labels:.3f}; of the last {self._window:,}: "
+        tables = Columns([self._measures(report), _by_frequency(report), _by_age(report)], padding=(0, 4))
+        curve = [Text(line) for line in plot(self._curve)]
+        title = Text(f"P@1 of the last {self._window:,} examples, from the first to the last report")
+        return Group(Text(counts), tables, Text(f"{born}{report.window_new_labels:.3f}"), title, *curve)
+
+    def _measures(self, report: Report) -> Any:
+        at_k = [name for name in report.total if name.startswith("P@")]
+        last = at_k[-1].removeprefix("P@")
+        shown = [*at_k, f"R@{last}", f"nDCG@{last}"]
+        rows = [(name, f"{report.total[name]:.4f}", f"{report.window[name]:.4f}") for name in shown]
+        return _table(["", "all", f"last {self._window:,}"], rows)
+
+
+def _by_frequency(report: Report) -> Any:
+    buckets = {"tail": report.tail, "torso": report.torso, "head": report.head}
+    rows = [
+        (f"{name} ({_range(bucket)})", _share(bucket.recall), _share(bucket.precision))
+        for name, bucket in buckets.items()
+    ]
+    return _table(["labels that occurred", "recall", "precision"], rows)
+
+
+def _by_age(report: Report) -> Any:
+    rows = []
+    for low, high in _AGES:
+        inside = [bucket for bucket in report.by_age if bucket.low >= low and (high is None or bucket.low < high)]
+        n_true = sum(bucket.n_true for bucket in inside)
+        recall = sum(bucket.n_hits for bucket in inside) / n_true if n_true else math.nan
+        rows.append(
+            (f"{low:,}" if high == low + 1 else f"{low:,} to {high - 1:,}" if high else f"{low:,} on", _share(recall))
+        )
+    return _table(["age of labels", "recall"], rows)
+
+
+def _range(bucket: Bucket) -> str:
+    return f"{bucket.low} times on" if bucket.high is None else f"{bucket.low} to {bucket.high - 1} times"
+
+
+def _share(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.3f}"
+
+
+def _table(names: list[str], rows: Sequence[tuple[str, ...]]) -> Any:
+    from rich.table import Table
+
+    table = Table(*names, box=None, pad_edge=False)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row in rows:
+        table.add_row(*row)
+    return table

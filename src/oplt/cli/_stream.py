@@ -1,0 +1,137 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""The examples of several files, one after the other, as often as is wanted: one long stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oplt.cli._console import WrongUsageError, note
+from oplt.cli._options import DataOptions
+from oplt.errors import InvalidInputError
+from oplt.wording import number_of
+
+if TYPE_CHECKING:
+    from oplt.files import Batch, Reader
+    from oplt.model import OnlinePLT
+
+__all__ = ["STANDARD_INPUT", "Stream", "expect_kind", "takes"]
+
+STANDARD_INPUT = "-"
+
+_BATCH = 2048  # examples: few enough that a bar moves and a checkpoint is in time
+
+
+class Stream:
+    """Batches of examples of files or of standard input. There is at least one, and all are texts or all are features.
+
+    Parameters
+    ----------
+    paths, data, passes
+        What to read, how, and how often.
+    skip
+        Leave out so many of the first examples: they have been learnt already.
+    """
+
+    def __init__(self, paths: tuple[str, ...], data: DataOptions, *, passes: int = 1, skip: int = 0) -> None:
+        _check_paths(paths, passes)
+        self.n_bad = 0
+        self._messages: list[str] = []
+        self._paths = paths
+        self._data = data
+        self._passes = passes
+        self._skip = skip
+        self._kind: tuple[str, str] | None = None  # and where it was found
+        self._reader: Reader | None = None
+        self._size = 0  # bytes of the file that is being read
+        self._n_done = 0  # bytes of those before it, in all passes
+        self._sizes = [Path(path).stat().st_size if Path(path).is_file() else None for path in paths]
+
+    @property
+    def share(self) -> float | None:
+        """Share of all bytes that has been read; None if nobody knows."""
+        here = self._reader.share_read if self._reader else 0.0
+        if here is None or None in self._sizes:
+            return None
+        return (self._n_done + here * self._size) / max(self._passes * sum(size or 0 for size in self._sizes), 1)
+
+    def __iter__(self) -> Iterator[Batch]:
+        n_of_a_pass = 0  # examples
+        for number in range(self._passes):
+            if number and self._skip >= n_of_a_pass:  # a whole pass that has been learnt need not be read again
+                self._skip -= n_of_a_pass
+                self._n_done += sum(size or 0 for size in self._sizes)
+                continue
+            for path, size in zip(self._paths, self._sizes, strict=True):
+                self._size = size or 0
+                with self._data.read(path, batch=_BATCH) as self._reader:
+                    yield from self._batches(self._reader)
+                if number == 0:
+                    n_of_a_pass += self._reader.n_examples
+                    self.n_bad += self._reader.skipped.count
+                    self._messages += self._reader.skipped.messages
+                self._reader = None
+                self._n_done += self._size
+        if not n_of_a_pass:
+            why = f": {self._messages[0]}" if self._messages else ""
+            msg = f"{', '.join(self._paths)}: there is no example{why}"
+            raise InvalidInputError(msg)
+
+    def _batches(self, reader: Reader) -> Iterator[Batch]:
+        for batch in reader:
+            self._expect_one_kind(batch)
+            n_skipped = min(self._skip, len(batch))
+            self._skip -= n_skipped
+            if n_skipped < len(batch):
+                yield batch.part(n_skipped) if n_skipped else batch
+
+    def _expect_one_kind(self, batch: Batch) -> None:
+        kind, where = self._kind = self._kind or (batch.kind, batch.where(0))
+        if batch.kind != kind:
+            msg = (
+                f"{batch.where(0)}: there is {_called(batch.kind)}, but in {where} there is {_called(kind)}:"
+                " a model takes one or the other, which --use chooses where examples have both"
+            )
+            raise InvalidInputError(msg)
+
+    def tell_bad_lines(self) -> None:
+        """Say how many lines were left out, and what was wrong with the first ones."""
+        if self.n_bad:
+            shown = self._messages[:5]
+            more = f"\n  and {self.n_bad - len(shown)} more" if self.n_bad > len(shown) else ""
+            lines = f"{number_of(self.n_bad, 'line')} {'is' if self.n_bad == 1 else 'are'}"
+            note(f"{lines} left out, for not being an example:\n  " + "\n  ".join(shown) + more)
+
+
+def _called(kind: str) -> str:
+    return "a text" if kind == "text" else "a row of features"
+
+
+def _check_paths(paths: tuple[str, ...], passes: int) -> None:
+    """Refuse what cannot be read before anything is done."""
+    for path in paths:
+        if path == STANDARD_INPUT:
+            if len(paths) > 1 or passes > 1:
+                msg = "standard input (-) is read once and alone: give files for several passes or parts"
+                raise WrongUsageError(msg)
+        else:
+            with Path(path).open("rb"):
+                pass
+            if passes > 1 and not Path(path).is_file():
+                msg = f"{path} is a pipe, which can be read once: give a file for --passes {passes}"
+                raise WrongUsageError(msg)
+
+
+def takes(model: OnlinePLT) -> str:
+    """Tell what kind of examples a model takes."""
+    return "text" if model.settings["features"] else "features"
+
+
+def expect_kind(model: OnlinePLT, path: Path, batch: Batch) -> None:
+    """Refuse examples that a model does not take."""
+    if batch.kind != takes(model):
+        own = "texts" if takes(model) == "text" else "features"
+        msg = f"{batch.where(0)}: there is {_called(batch.kind)}, but {path} is a model of {own}"
+        raise InvalidInputError(msg)

@@ -1,0 +1,93 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""`oplt convert`: from one format to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from oplt.cli._console import WrongUsageError, note, print_json, quiet_option
+from oplt.cli._options import (
+    FORMATS,
+    Command,
+    DataOptions,
+    check_target,
+    data_options,
+    force_option,
+    json_option,
+)
+from oplt.cli._progress import Bar
+from oplt.files import convert
+from oplt.wording import number_of
+
+__all__ = ["command"]
+
+STANDARD_OUTPUT = "-"
+
+
+@click.command("convert", cls=Command)
+@click.argument("source", metavar="IN", type=click.Path())
+@click.argument("target", metavar="OUT", type=click.Path())
+@click.option(
+    "--to",
+    "to_format",
+    type=click.Choice([name for name in FORMATS if name != "parquet"]),
+    help="Format of OUT; if not given, its name tells it.",
+)
+@click.option(
+    "--to-separator",
+    metavar="TEXT",
+    default=DataOptions.separator,
+    show_default=True,
+    help="Between the labels of a cell of CSV or TSV that is written.",
+)
+@force_option
+@json_option
+@quiet_option
+@data_options(format_option="--from")
+def command(
+    source: str,
+    target: str,
+    to_format: str | None,
+    to_separator: str,
+    force: bool,
+    as_json: bool,
+    data: DataOptions,
+) -> None:
+    """Write examples in another format, or compressed otherwise.
+
+    IN and OUT are files, or - for standard input and output. OUT is compressed if it ends with .gz, .bz2, .xz or .zst.
+
+    \b
+      oplt convert train.csv train.jsonl.gz
+      oplt convert posts.parquet posts.ft --text-column title,body
+      zcat train.vw.gz | oplt convert - train.txt --from vw --to xmlc
+      oplt convert train.txt.xz - --to jsonl | head
+
+    Features go between xmlc, jsonl and vw, texts between jsonl, csv, tsv and fasttext. What a format cannot hold is an
+    error, or left out with --on-error skip. OUT takes its name when all is written.
+    """
+    if as_json and target == STANDARD_OUTPUT:
+        msg = "--json would mix with the examples on standard output: give OUT a name"
+        raise WrongUsageError(msg)
+    if target != STANDARD_OUTPUT:
+        check_target(Path(target), force=force)
+    with Bar("Converting") as bar:
+        done = convert(
+            source,
+            target,
+            from_format=data.format,
+            to_format=to_format,
+            on_error="skip" if data.on_error == "skip" else "raise",
+            columns=data.columns(),
+            separator=to_separator,
+            on_batch=lambda reader: bar.show(reader.share_read, f"{reader.n_examples:,} examples"),
+        )
+    if done.n_skipped:
+        note("\n  ".join([f"{done.n_skipped:,} left out:", *done.messages[:5]]))
+    where = "standard output" if target == STANDARD_OUTPUT else target
+    note(f"{number_of(done.n_examples, 'example')} written to {where}.")
+    if as_json:
+        print_json({"out": target, "examples": done.n_examples, "left_out": done.n_skipped})

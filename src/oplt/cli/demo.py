@@ -1,0 +1,116 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""`oplt demo`: a model that learns a stream whose labels keep emerging."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import click
+
+from oplt import files
+from oplt.cli import inspect, predict, tree
+from oplt.cli._console import quiet_option
+from oplt.cli._options import Command
+from oplt.cli._progress import Bar
+from oplt.datasets import make_stream
+from oplt.evaluate import progressive
+from oplt.model import OnlinePLT
+
+__all__ = ["command"]
+
+Stream = Iterator[tuple[dict[str, float], list[str]]]
+
+_WINDOW = 2000  # examples
+_N_NEW = 3  # documents that are predicted in the end
+
+_BEGINNING = """\
+A stream of documents. Each one is predicted, then learnt: the precision is that on documents never seen before.
+Nothing is known ahead: no label, no word, no tree.
+"""
+_COLUMNS = f"documents   labels    words  depth  P@1 of all  P@1 of the last {_WINDOW:,}  documents/s"
+
+
+@click.command("demo", cls=Command)
+@click.option(
+    "--examples",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=30_000,
+    show_default=True,
+    help="Length of the stream.",
+)
+@click.option(
+    "--labels", metavar="N", type=click.IntRange(min=1), default=3_000, show_default=True, help="Labels by its end."
+)
+@quiet_option
+@click.pass_context
+def command(ctx: click.Context, examples: int, labels: int) -> None:
+    """Watch a model learn a stream whose labels keep emerging; then save, ask and inspect it.
+
+    \b
+      oplt demo
+      oplt demo --examples 100000 --labels 10000
+
+    The stream is made up, and the same each time. The model is kept in a new folder for temporary files, so that you
+    can go on with it.
+    """
+    stream = make_stream(examples + _N_NEW, n_labels=labels, seed=1)
+    click.echo(_BEGINNING)
+    model = OnlinePLT()
+    _learn(model, islice(stream, examples), examples)
+
+    folder = Path(tempfile.mkdtemp(prefix="oplt-demo-"))
+    path, new = folder / "demo.oplt", folder / "new.jsonl"
+    model.save(path)
+    new_examples = list(stream)
+    files.write(new_examples, new)
+    click.echo(f"\nSaved in {path}. The next {_N_NEW} documents, which it has not seen, are in {new}.")
+    for _, true in new_examples:
+        click.echo(f"  labels: {', '.join(sorted(true))}")
+
+    sought = model.predict_one(new_examples[0][0], k=1)[0][0]
+    _run(ctx, predict.command, path, new, "-k", 3)
+    _run(ctx, inspect.command, path, "--top", 3)
+    _run(ctx, tree.command, path, "--label", sought, "--children", 5)
+    click.echo(
+        f"\nTry next:\n  oplt tree {path} --out tree.html\n  oplt learn {path} {new}"
+        "\n  oplt train --help    # with examples of your own"
+    )
+
+
+def _learn(model: OnlinePLT, stream: Stream, n_examples: int) -> None:
+    """Predict, then learn, each document; print a line ten times."""
+    click.echo(_COLUMNS)
+    started = time.perf_counter()
+    with Bar("Learning") as bar:
+        watched = _watched(stream, n_examples, bar)
+        for report in progressive(model, watched, k=1, every=max(n_examples // 10, 1), window=_WINDOW):
+            speed = report.n_examples / (time.perf_counter() - started)
+            click.echo(
+                f"{report.n_examples:9,} {model.n_labels:8,} {model.n_features:8,} {model.depth:6}"
+                f" {report.total['P@1']:11.3f} {report.window['P@1']:22.3f} {speed:12,.0f}"
+            )
+
+
+def _watched(stream: Stream, n_examples: int, bar: Bar) -> Stream:
+    for number, example in enumerate(stream):
+        if bar.is_due:
+            bar.show(number / n_examples, f"{number:,} documents")
+        yield example
+
+
+def _run(ctx: click.Context, command: click.Command, *arguments: Any) -> None:
+    """Show a command, then what it prints."""
+    words = [str(argument) for argument in arguments]
+    click.echo(f"\n$ oplt {shlex.join([str(command.name), *words])}")
+    sys.stdout.flush()  # some commands write bytes, which would overtake it
+    with command.make_context(command.name, words, parent=ctx) as own:
+        command.invoke(own)

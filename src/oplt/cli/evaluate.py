@@ -1,0 +1,148 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""`oplt evaluate`: how good a model is on examples whose labels are known."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+
+from oplt.cli._console import WrongUsageError, console, note, print_json, quiet_option
+from oplt.cli._options import Command, DataOptions, data_options, json_option, threads_option
+from oplt.cli._progress import Bar
+from oplt.cli._stream import Stream, expect_kind
+from oplt.metrics import Propensities, Scores, propensities
+from oplt.model import OnlinePLT
+from oplt.wording import number_of
+
+if TYPE_CHECKING:
+    from oplt._typing import Label
+    from oplt.files import Batch
+
+__all__ = ["command"]
+
+
+def _as_cutoffs(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[int, ...]:
+    """Numbers of labels, `1,3,5`."""
+    try:
+        return tuple(sorted({int(part) for part in value.split(",")}))
+    except ValueError:
+        msg = f"{value!r} is not a list of numbers, such as 1,3,5"
+        raise click.BadParameter(msg) from None
+
+
+@click.command("evaluate", cls=Command)
+@click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path))
+@click.argument("data_paths", metavar="DATA...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "-k", "cutoffs", metavar="N,N...", callback=_as_cutoffs, default="1,3,5", show_default=True, help="Measure at."
+)
+@click.option(
+    "--threshold",
+    metavar="P",
+    type=click.FloatRange(0, 1),
+    help="Predict only labels at least so probable. F1 wants that: without, it is of the N best labels.",
+)
+@click.option("--beam", metavar="N", type=click.IntRange(min=1), help="As for predict.")
+@click.option(
+    "--train-data",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(),
+    help="What the model has learnt, read in the same way, for PSP@k: it counts how often each label occurs. May be"
+    " given several times.",
+)
+@threads_option
+@json_option
+@quiet_option
+@data_options()
+def command(
+    model_path: Path,
+    data_paths: tuple[str, ...],
+    cutoffs: tuple[int, ...],
+    threshold: float | None,
+    beam: int | None,
+    train_data: tuple[str, ...],
+    threads: int,
+    as_json: bool,
+    data: DataOptions,
+) -> None:
+    """Measure how good the predictions of a model are, on examples that it has not learnt.
+
+    \b
+      oplt evaluate tags.oplt test.jsonl
+      oplt evaluate tags.oplt test.jsonl --train-data train.jsonl -k 1,5
+      oplt evaluate tags.oplt test.jsonl --json
+
+    P, R, nDCG@k: precision, recall and ranking of the k best labels. coverage@k: share of the labels that are found at
+    all. log-loss and ECE@k: how far probabilities can be trusted; 0 is best. PSP, PSnDCG@k: precision and ranking in
+    which rare labels count more, by how often they occur in --train-data (Jain et al. 2016, A = 0.55, B = 1.5).
+    """
+    stream = Stream(data_paths, data)
+    model = OnlinePLT.load(model_path, threads=threads)
+    scores = Scores(cutoffs, propensities=_propensities(train_data, data) if train_data else None)
+    seconds = 0.0
+    with Bar("Evaluating") as bar:
+        for batch in stream:
+            expect_kind(model, model_path, batch)
+            started = time.perf_counter()
+            found = model.predict_many(batch.X, cutoffs[-1], threshold=threshold, beam=beam)
+            seconds += time.perf_counter() - started
+            scores.add(found, batch.Y)
+            bar.show(stream.share, f"{scores.n_examples:,} examples")
+    stream.tell_bad_lines()
+    speed = scores.n_examples / max(seconds, 1e-9)
+    if as_json:
+        counts = {"examples": scores.n_examples, "left_out": stream.n_bad, "examples_per_second": round(speed, 1)}
+        print_json({"model": str(model_path), **counts, "measures": scores.result()})
+    else:
+        _print_table(scores, threshold)
+    note(f"{number_of(scores.n_examples, 'example')}, {speed:,.0f} predicted a second.")
+
+
+def _propensities(paths: tuple[str, ...], data: DataOptions) -> Propensities:
+    counts: Counter[Label] = Counter()
+    n_examples = 0
+    for batch in Stream(paths, data):
+        n_examples += len(batch)
+        for labels in _label_lists(batch):
+            counts.update(set(labels))
+    if n_examples < 3:
+        msg = f"--train-data: {n_examples} examples are too few to tell how rare labels are"
+        raise WrongUsageError(msg)
+    return propensities(counts, n_examples)
+
+
+def _label_lists(batch: Batch) -> Iterable[list[Label]]:
+    """Take the labels of examples, and leave their features, which take much longer to make."""
+    if isinstance(batch.Y, list):
+        return batch.Y
+    ends = batch.Y.indptr[1:-1]
+    return [part.tolist() for part in np.split(batch.Y.indices, ends)]
+
+
+def _print_table(scores: Scores, threshold: float | None) -> None:
+    """Print measures at k in columns, then those that are of all predicted labels."""
+    from rich.table import Table
+
+    measures = scores.result()
+    at_k = list(dict.fromkeys(name.partition("@")[0] for name in measures if "@" in name))
+    table = Table("", *(f"@{k}" for k in scores.k), box=None, pad_edge=False)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name in at_k:
+        table.add_row(name, *(f"{measures[f'{name}@{k}']:.4f}" for k in scores.k))
+    rest = Table.grid(padding=(0, 2))
+    of_what = f"the {scores.k[-1]} best labels" if threshold is None else f"labels of at least {threshold:g}"
+    for name in ("micro-F1", "macro-F1", "sample-F1"):
+        rest.add_row(name, f"{measures[name]:.4f}", f"of {of_what}")
+    out = console()
+    out.print(table)
+    out.print()
+    out.print(rest)

@@ -1,0 +1,145 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""`oplt inspect`: what is in a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from oplt.cli._console import print_json, quiet_option
+from oplt.cli._options import Command, json_option
+from oplt.cli._progress import bytes_as_text
+from oplt.inspection import Inspection, LabelCount
+from oplt.model import OnlinePLT
+from oplt.persistence import VERSION
+from oplt.wording import number_of, on_one_line
+
+__all__ = ["command"]
+
+Rows = Sequence[tuple[str, ...]]
+
+_PARTS = {
+    "trees": "trees and classifiers",
+    "label_memory": "label memory",
+    "warm_up": "examples of the warm-up",
+    "replay": "examples for replay",
+    "label_names": "names of labels",
+    "feature_names": "names of features",
+    "text_features": "text features",
+}
+
+
+@click.command("inspect", cls=Command)
+@click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path))
+@click.option(
+    "--all", "show_all", is_flag=True, help="Show all settings, not only those that differ from the defaults."
+)
+@click.option(
+    "--top",
+    "n",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    help="How many nodes and labels to name.",
+)
+@click.option("--fingerprint", is_flag=True, help="Show the fingerprint, too: equal models, and only those, share it.")
+@json_option
+@quiet_option
+def command(model_path: Path, show_all: bool, n: int, fingerprint: bool, as_json: bool) -> None:
+    """Show what is in a model: its kind and settings, its size and memory, its largest nodes, its labels.
+
+    \b
+      oplt inspect tags.oplt
+      oplt inspect tags.oplt --all --fingerprint
+      oplt inspect tags.oplt --json | jq .n_labels
+    """
+    model = OnlinePLT.load(model_path)
+    found = model.inspect(n)
+    n_bytes = model_path.stat().st_size
+    digest = {"fingerprint": model.fingerprint()} if fingerprint else {}
+    if as_json:
+        file = {"path": str(model_path), "file_bytes": n_bytes, "format_version": VERSION}
+        print_json({**file, **digest, **found.to_dict()})
+        return
+    click.echo(f"{model_path}: {_what(found)} ({bytes_as_text(n_bytes)}, format {VERSION})")
+    _show("Settings" if show_all else "Settings that differ from the defaults", _settings(found, show_all=show_all))
+    _show("Learnt", [*_learnt(found), *digest.items()])
+    _show(f"Memory: {bytes_as_text(found.memory_bytes)}", _memory(found))
+    _show("Nodes whose children have the most weights", _blocks(found))
+    if found.labels is not None:
+        _show("Most frequent labels", _counts(found.labels.most))
+        _show("Least frequent labels", _counts(count for count in found.labels.least if count not in found.labels.most))
+
+
+def _what(found: Inspection) -> str:
+    how = "learns online" if found.kind == "online" else "was trained at once and learns no more"
+    return f"a model of {found.takes} that {how}"
+
+
+def _show(title: str, rows: Rows) -> None:
+    """Write a table: the first column begins on the left, the others end on the right, words after them."""
+    if not rows:
+        return
+    click.echo(f"\n{title}")
+    width = max(len(row[0]) for row in rows)
+    number_width = max((len(row[1]) for row in rows if len(row) > 2), default=0)
+    for name, value, *words in rows:
+        click.echo(f"  {name:<{width}}  {' '.join([value.rjust(number_width), *words])}".rstrip())
+
+
+def _settings(found: Inspection, *, show_all: bool) -> Rows:
+    settings = found.settings if show_all else found.changed
+    rows = [(name, _value(value)) for name, value in settings.items()]
+    return rows or [("none", "")]
+
+
+def _value(value: Any) -> str:
+    """Write a setting; those of text features are settings themselves."""
+    if isinstance(value, dict):
+        return ", ".join(["text", *(f"{name} {_value(own)}" for name, own in value.items())])
+    if isinstance(value, (tuple, list)):
+        return " to ".join(map(str, value))
+    return {None: "none", True: "yes", False: "no"}[value] if value is None or isinstance(value, bool) else str(value)
+
+
+def _learnt(found: Inspection) -> list[tuple[str, str]]:
+    n_once = 0 if found.labels is None else found.labels.n_once
+    once = f", {n_once:,} of them with a single example" if n_once else ""
+    depths = " and ".join(str(tree.depth) for tree in found.trees)
+    trees = f"{number_of(len(found.trees), 'tree')}, depth {depths}"
+    return [
+        ("examples", f"{found.n_examples:,}"),
+        ("labels", f"{found.n_labels:,}{once}"),
+        ("features", f"{found.n_features:,}"),
+        ("nodes", f"{found.n_nodes:,} ({trees})"),
+        ("weights", f"{found.n_weights:,}"),
+    ]
+
+
+def _memory(found: Inspection) -> Rows:
+    parts = sorted(found.memory.items(), key=lambda part: -part[1])
+    return [(_PARTS[name], *bytes_as_text(n_bytes).split(" ")) for name, n_bytes in parts if n_bytes]
+
+
+def _blocks(found: Inspection) -> Rows:
+    several = len(found.trees) > 1
+    return [
+        (
+            f"node {block.node}" + (f" of tree {block.tree}" if several else ""),
+            f"{block.n_weights:,}",
+            f"weights, {number_of(block.n_labels, 'label')} below",
+        )
+        for block in found.largest_blocks
+    ]
+
+
+def _counts(counts: Iterable[LabelCount]) -> Rows:
+    return [
+        (on_one_line(count.label), f"{count.n_examples:,}", "example" if count.n_examples == 1 else "examples")
+        for count in counts
+    ]

@@ -1,0 +1,122 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""`oplt progressive`: predict, then learn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import click
+
+from oplt.cli._console import WrongUsageError, note, quiet_option
+from oplt.cli._learning import Interrupted, interruptible
+from oplt.cli._options import (
+    Command,
+    DataOptions,
+    check_target,
+    data_options,
+    force_option,
+    json_option,
+)
+from oplt.cli._reporting import reporter
+from oplt.cli._settings import ModelOptions, model_options
+from oplt.cli._stream import Stream, expect_kind
+from oplt.evaluate import progressive
+from oplt.model import OnlinePLT
+
+__all__ = ["command"]
+
+
+@click.command("progressive", cls=Command)
+@click.argument("data_paths", metavar="DATA...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--every", metavar="N", type=click.IntRange(min=1), default=1000, show_default=True, help="Report each N examples."
+)
+@click.option(
+    "--window",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="Measure the last N examples, too.",
+)
+@click.option(
+    "--delay",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Labels become known late: learn an example after N further ones have been predicted.",
+)
+@click.option("-k", metavar="N", type=click.IntRange(min=1), default=5, show_default=True, help="Labels to predict.")
+@click.option("--model", "-m", "target", metavar="FILE", type=click.Path(path_type=Path), help="Save the model there.")
+@click.option("--from", "start", metavar="MODEL", type=click.Path(path_type=Path), help="Go on with a saved model.")
+@force_option
+@json_option
+@quiet_option
+@model_options
+@data_options()
+def command(
+    data_paths: tuple[str, ...],
+    every: int,
+    window: int,
+    delay: int,
+    k: int,
+    target: Path | None,
+    start: Path | None,
+    force: bool,
+    as_json: bool,
+    model_options: ModelOptions,
+    data: DataOptions,
+) -> None:
+    """Predict each example before it is learnt, and tell how good that was: all data tests, all data teaches.
+
+    \b
+      oplt progressive examples.jsonl
+      oplt progressive examples.jsonl --delay 100 --model tags.oplt
+      oplt progressive today.jsonl --from tags.oplt --json > today.reports.jsonl
+
+    Each example is predicted and learnt by itself, by one thread: train is faster. --json prints a line for each
+    report. At Ctrl-C or SIGTERM, the model is saved as it is, if --model was given.
+    """
+    if target is not None:
+        check_target(target, force=force, is_model=True)
+    if start is not None and (model_options.paper or model_options.settings or model_options.text):
+        msg = f"{start} has its settings already: --from goes without those of a new model"
+        raise WrongUsageError(msg)
+    stream = Stream(data_paths, data)
+    with interruptible():
+        model, examples = _begin(stream, start, model_options)
+        started = time.perf_counter()
+        try:
+            with reporter(as_json=as_json, window=window) as shown:
+                for report in progressive(model, examples, k=k, window=window, every=every, delay=delay):
+                    speed = report.n_examples / max(time.perf_counter() - started, 1e-9)
+                    shown.show(report, speed, stream.share)
+        except Interrupted as interruption:
+            note(f"Interrupted after {model.n_examples:,} examples.")
+            _save(model, target)
+            raise click.exceptions.Exit(interruption.exit_code) from None
+        _save(model, target)
+    stream.tell_bad_lines()
+
+
+def _begin(stream: Stream, start: Path | None, options: ModelOptions) -> tuple[OnlinePLT, Iterator[tuple[Any, ...]]]:
+    model = None if start is None else OnlinePLT.load(start)
+    batches = iter(stream)
+    first = next(batches)
+    if model is None or start is None:
+        model = options.make(first.kind, threads=1)
+    else:
+        expect_kind(model, start, first)
+    return model, chain.from_iterable(chain([first], batches))
+
+
+def _save(model: OnlinePLT, target: Path | None) -> None:
+    if target is not None:
+        model.save(target)
+        note(f"Saved in {target}: {model.n_examples:,} examples, {model.n_labels:,} labels.")

@@ -1,0 +1,171 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""`oplt train`: a model from scratch."""
+
+from __future__ import annotations
+
+import shlex
+from itertools import chain
+from pathlib import Path
+
+import click
+
+from oplt.cli._checkpoint import Checkpoint, command_of
+from oplt.cli._console import command_line, note, print_json, quiet_option
+from oplt.cli._learning import Interrupted, Lesson, interruptible
+from oplt.cli._options import (
+    Command,
+    DataOptions,
+    check_target,
+    data_options,
+    force_option,
+    json_option,
+    threads_option,
+)
+from oplt.cli._progress import Bar, bytes_as_text
+from oplt.cli._settings import ModelOptions, model_options
+from oplt.cli._stream import STANDARD_INPUT, Stream
+
+__all__ = ["command"]
+
+
+@click.command("train", cls=Command)
+@click.argument("data_paths", metavar="DATA...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--model", "-m", "target", metavar="FILE", type=click.Path(path_type=Path), required=True, help="Where to save it."
+)
+@force_option
+@click.option(
+    "--passes",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Go through the data so often.",
+)
+@threads_option
+@click.option(
+    "--checkpoint",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    default=600,
+    show_default=True,
+    help="Save what has been learnt each so many seconds, to FILE.partial; the same command goes on from there."
+    " 0: never.",
+)
+@click.option(
+    "--save-on-interrupt/--no-save-on-interrupt",
+    default=True,
+    show_default=True,
+    help="At Ctrl-C or SIGTERM, save to FILE.partial what has been learnt.",
+)
+@json_option
+@quiet_option
+@model_options
+@data_options()
+def command(
+    data_paths: tuple[str, ...],
+    target: Path,
+    force: bool,
+    passes: int,
+    threads: int,
+    checkpoint: float,
+    save_on_interrupt: bool,
+    as_json: bool,
+    model_options: ModelOptions,
+    data: DataOptions,
+) -> None:
+    """Learn a model from examples.
+
+    DATA are files, read one after the other, or - for standard input.
+
+    \b
+      oplt train examples.jsonl --model tags.oplt
+      oplt train part1.csv.gz part2.csv.gz --text-column title,abstract --model tags.oplt
+      zcat logs.gz | oplt train - --format fasttext --model tags.oplt
+      oplt train train.txt.xz --paper --passes 3 --model paper.oplt
+
+    Examples are texts or features, as the data has them. If the command is interrupted, or the machine goes down, give
+    it again: it goes on where it was, to the very model that it would have learnt without a break.
+    """
+    check_target(target, force=force, is_model=True)
+    with interruptible():
+        training = _Training(data_paths, data, passes, model_options, target, checkpoint, threads)
+        try:
+            training.run()
+        except Interrupted as interruption:
+            training.interrupted(save=save_on_interrupt)
+            raise click.exceptions.Exit(interruption.exit_code) from None
+    lesson, stream = training.lesson, training.stream
+    stream.tell_bad_lines()
+    note(lesson.summary())
+    note(
+        f"Saved in {target} ({bytes_as_text(target.stat().st_size)}). Now: oplt predict {target} {_new(data_paths[0])}"
+    )
+    if as_json:
+        print_json({"model": str(target), **lesson.values(), "left_out": stream.n_bad})
+
+
+def _new(path: str) -> str:
+    """Make up the name of a file of new examples."""
+    return "-" if path == STANDARD_INPUT else "new" + "".join(Path(path).suffixes[-2:])
+
+
+class _Training:
+    """From the first example, or the last checkpoint, to the model."""
+
+    def __init__(
+        self,
+        paths: tuple[str, ...],
+        data: DataOptions,
+        passes: int,
+        options: ModelOptions,
+        target: Path,
+        every: float,
+        threads: int,
+    ) -> None:
+        self._target = target
+        self._is_saved = False
+        self._from_input = paths == (STANDARD_INPUT,)
+        self.stream = Stream(paths, data, passes=passes)
+        self._batches = iter(self.stream)
+        first = next(self._batches)
+        self._checkpoint = Checkpoint(target, command_of(paths, data, passes, options, first.kind), every)
+        saved = self._checkpoint.load(threads)
+        self.lesson = Lesson(saved or options.make(first.kind, threads))
+        if saved is None or self._from_input:
+            self._batches = chain([first], self._batches)
+        else:
+            self.stream = Stream(paths, data, passes=passes, skip=saved.n_examples)
+            self._batches = iter(self.stream)
+        if saved is not None:
+            what = "standard input, whatever comes" if self._from_input else "what comes after them"
+            note(f"Going on from {self._checkpoint.path}: {saved.n_examples:,} examples are learnt; next, {what}.")
+
+    def run(self) -> None:
+        """Learn all, then save."""
+        with Bar("Learning") as bar:
+            for batch in self._batches:
+                self.lesson.learn(batch)
+                self.lesson.show(bar, self.stream)
+                if self._checkpoint.is_due():
+                    self._checkpoint.save(self.lesson.model)
+                    note(f"{self.lesson.model.n_examples:,} examples learnt and saved in {self._checkpoint.path}.")
+        self.lesson.model.save(self._target)
+        self._is_saved = True
+        self._checkpoint.remove()
+
+    def interrupted(self, *, save: bool) -> None:
+        """Keep what has been learnt, and tell how to go on."""
+        n_examples = self.lesson.model.n_examples
+        if self._is_saved:
+            self._checkpoint.remove()
+            note(f"Interrupted, but all was learnt and saved in {self._target}.")
+            return
+        if not save:
+            note(f"Interrupted after {n_examples:,} examples; nothing was saved.")
+            return
+        note(f"Interrupted after {n_examples:,} examples; saving. Ctrl-C again stops at once.")
+        self._checkpoint.save(self.lesson.model)
+        how = "go on with the examples that come then" if self._from_input else "go on"
+        note(f"Saved in {self._checkpoint.path}. To {how}, give the same command again: {shlex.join(command_line())}")

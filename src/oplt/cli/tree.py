@@ -1,0 +1,116 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""`oplt tree`: the tree of a model, drawn."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from oplt import drawing, trees
+from oplt.cli._console import note, quiet_option
+from oplt.cli._options import Command, check_target, force_option
+from oplt.model import OnlinePLT
+from oplt.persistence import TREE, replacing
+from oplt.tree import LabelTree
+
+__all__ = ["command"]
+
+
+@click.command("tree", cls=Command)
+@click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["text", "dot", "svg", "html"]),
+    help="How to draw it: text, DOT for Graphviz, a picture, or a page to click through and search."
+    "  [default: by the suffix of --out, or text]",
+)
+@click.option(
+    "--depth", metavar="N", type=click.IntRange(min=0), help="Levels below the root; of a page, those open at first."
+)
+@click.option(
+    "--children", metavar="N", type=click.IntRange(min=1), help="Children of each node; of a page, those drawn at once."
+)
+@click.option("--label", metavar="NAME", help="Only the way to this label, and its neighbours; a page opens there.")
+@click.option("--out", "-o", metavar="FILE", type=click.Path(path_type=Path), help="Where to write, if not to stdout.")
+@force_option
+@quiet_option
+def command(
+    model_path: Path,
+    kind: str | None,
+    depth: int | None,
+    children: int | None,
+    label: str | None,
+    out: Path | None,
+    force: bool,
+) -> None:
+    """Draw the tree of MODEL: a model, or a tree that oplt.trees has saved.
+
+    \b
+      oplt tree tags.oplt
+      oplt tree tags.oplt --label kernel
+      oplt tree tags.oplt --out tags.html
+
+    A large tree is cut to depth 2 with 6 children of each node, and says so; --depth and --children draw more of it.
+    A page (html) always has the whole tree, and so has DOT unless told otherwise. Of several trees, the first is drawn.
+    """
+    if out is not None:
+        check_target(out, force=force)
+    tree = _load(model_path)
+    asked = {"depth": depth, "children": children, "label": None if label is None else _named(tree, label)}
+    given = {name: value for name, value in asked.items() if value is not None}
+    kind = kind or _kind_of(out)
+    drawn = _draw(tree, kind, model_path.name, given, ascii_only=out is None and not _can_draw_lines())
+    if out is not None:
+        with replacing(out) as file:
+            file.write(f"{drawn}\n".encode())
+        note(f"Wrote {out}.")
+    else:
+        click.echo(drawn if kind == "text" else drawn.encode())  # the others are UTF-8, whatever the terminal has
+
+
+def _load(path: Path) -> LabelTree:
+    with path.open("rb") as file:
+        is_tree = file.read(len(TREE.magic)) == TREE.magic
+    if is_tree:
+        return trees.load(path)
+    model = OnlinePLT.load(path)
+    n_trees = model.settings.get("trees", 1)
+    if n_trees > 1:
+        note(f"{path} has {n_trees} trees; this is the first.")
+    return model.tree
+
+
+def _kind_of(out: Path | None) -> str:
+    return {".dot": "dot", ".gv": "dot", ".svg": "svg", ".html": "html", ".htm": "html"}.get(
+        "" if out is None else out.suffix.lower(), "text"
+    )
+
+
+def _named(tree: LabelTree, name: str) -> str | int:
+    """Tell which label is meant: one whose name is a number may be a number, too."""
+    if name not in tree.labels and name.removeprefix("-").isdecimal() and int(name) in tree.labels:
+        return int(name)
+    return name
+
+
+def _draw(tree: LabelTree, kind: str, name: str, given: dict[str, Any], *, ascii_only: bool) -> str:
+    if kind == "html":
+        return drawing.as_html(tree, title=f"Label tree of {name}", **given)
+    if kind == "svg":
+        return drawing.as_svg(tree, **given)
+    if kind == "dot":
+        return drawing.as_dot(tree, **given)
+    return drawing.as_text(tree, ascii=ascii_only, **given)
+
+
+def _can_draw_lines() -> bool:
+    try:
+        "├─└│…◀".encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""What the README and the docs show of the command line is what it does."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from itertools import groupby
+from pathlib import Path
+
+import click
+import pytest
+
+from oplt.cli import COMMANDS, main
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+SHELL = ROOT / "docs" / "howto" / "command-line.md"
+PAGES = [README, *sorted(ROOT.glob("docs/**/*.md"))]
+
+
+def steps(page: Path) -> list[tuple[str, str]]:
+    """Find commands that anyone can repeat, those in blocks of `console`, and what is to be seen after each."""
+    found: list[tuple[str, str]] = []
+    for session in re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        for step in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
+            command, _, seen = step.partition("\n")
+            here = re.search(r"<<'(\w+)'", command)
+            if here:  # a here-document belongs to its command
+                text, _, seen = seen.partition(f"\n{here[1]}\n")
+                command = f"{command}\n{text}\n{here[1]}"
+            found.append((command, seen))
+    return found
+
+
+@pytest.mark.parametrize("page", [README, SHELL], ids=lambda page: page.name)
+def test_a_page_is_not_stale(page: Path, tmp_path: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command, expected in steps(page):
+        file = tmp_path / command.removeprefix("cat ")
+        if command.startswith("cat ") and "<<" not in command:  # what a file holds, before anybody has written it
+            file.write_text(expected, encoding="utf-8")
+            continue
+        done = subprocess.run(  # noqa: S603 (our own docs)
+            ["/bin/bash", "-c", command],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,  # as a terminal shows it
+            text=True,
+            check=False,
+        )
+        assert doctest.OutputChecker().check_output(expected, done.stdout, doctest.ELLIPSIS), (
+            f"$ {command}\n{done.stdout}"
+        )
+
+
+def shown_commands(page: Path) -> list[str]:
+    """Find all commands `oplt ...`: in lines that begin with it or pipe into it, and in code within a line."""
+    text = page.read_text(encoding="utf-8")
+    lines = re.findall(r"^\$? *((?:[^`\n]*\| *)?oplt [a-z][^`\n]*)$", text, re.MULTILINE)
+    return [command for line in [*lines, *re.findall(r"`(oplt [a-z]+ [^`]+)`", text)] for command in _of_oplt(line)]
+
+
+def _of_oplt(line: str) -> list[str]:
+    words = shlex.shlex(line, punctuation_chars="|>")  # not posix: quotes stay, so that a quoted sign is none
+    words.whitespace_split = True
+    commands = [list(part) for is_sign, part in groupby(words, lambda word: word in "|>") if not is_sign]
+    return [" ".join(command) for command in commands if command[0] == "oplt"]
+
+
+def test_the_readme_shows_the_most_usual_commands() -> None:
+    shown = {command.split()[1] for command in shown_commands(README)}
+    assert shown >= {"train", "predict", "inspect", "progressive", "tree"}
+    assert [command.split()[0] for command, _ in steps(README)] == ["cat", "oplt", "echo"]
+
+
+@pytest.mark.parametrize("command", sorted({command for page in PAGES for command in shown_commands(page)}))
+def test_a_command_that_is_shown_has_these_options(command: str) -> None:
+    name, *arguments = shlex.split(command)[1:]
+    assert name in COMMANDS
+    own = main.get_command(click.Context(main), name)
+    assert own is not None
+    own.make_parser(click.Context(own)).parse_args(arguments)
