@@ -6,7 +6,6 @@
 #include <bit>
 #include <iterator>
 #include <span>
-#include <utility>
 
 #include "oplt/math.hpp"
 
@@ -22,7 +21,7 @@ constexpr std::size_t kCalibrated = 10;  // best candidates whose probabilities 
 constexpr double kScoreScale = 4.0;
 constexpr double kLeastSlope = 0.2;  // probabilities must not turn the order of the scores round
 
-// Of what is known, each step keeps so much. The calibration has two weights to learn, and follows a stream in which
+// Of what is known, each step keeps so much. The calibration has three weights to learn, and follows a stream in which
 // the labels become ever better known.
 constexpr double kKeepModel = 0.999;
 constexpr double kKeepCalibration = 0.99;
@@ -120,7 +119,7 @@ void LabelRanker::find_candidates(const Forest& forest, RowView x, std::size_t n
   scratch.n_first = 0;
   add_candidates(forest, x, kCandidates, beam, scratch);
   scratch.n_first = scratch.candidates.size();
-  if (n > kCandidates) {
+  if (n > kCandidates && scratch.n_first > 0) {
     add_candidates(forest, x, n, beam, scratch);
   }
   describe(scratch.candidates, scratch.n_first, scratch.features);

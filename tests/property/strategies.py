@@ -94,6 +94,16 @@ def model_settings(draw: st.DrawFn, policy: str | None = None, **fixed: Any) -> 
 
 
 @st.composite
+def all_settings(draw: st.DrawFn) -> Settings:
+    """Draw settings for `OnlinePLT`, with what makes several trees, or one that is built anew or learns again."""
+    drawn = draw(model_settings())
+    if drawn["policy"] not in {"best-greedy", "random"}:
+        return drawn
+    switches = {"trees": [1, 1, 3], "warm_up": [0, 0, 5], "replay": [0, 0, 2]}
+    return {**drawn, **{name: draw(st.sampled_from(values)) for name, values in switches.items()}}
+
+
+@st.composite
 def label_trees(draw: st.DrawFn, labels: Sequence[Name] = LABELS[::2]) -> LabelTree:
     """Trees of any shape over some of the labels: each joins an internal node or begins a new one below it."""
     internal: list[list[Any]] = [[]]

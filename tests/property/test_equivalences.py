@@ -24,9 +24,9 @@ from tests.property.strategies import (
     Example,
     Settings,
     Stream,
+    all_settings,
     learn,
     long_stream,
-    model_settings,
     numbered_streams,
     rows,
     streams,
@@ -62,7 +62,7 @@ def through_a_file(model: OnlinePLT, threads: int = 1) -> OnlinePLT:
 # --- Batches ----------------------------------------------------------------------------------------------------------
 
 
-@given(model_settings(), streams(), st.data())
+@given(all_settings(), streams(), st.data())
 def test_any_batches_equal_one_by_one(settings: Settings, stream: Stream, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.sets(st.integers(1, len(stream)), max_size=4)) | {len(stream)})
     model = OnlinePLT(**settings)
@@ -82,7 +82,7 @@ def test_a_batch_of_thousands_equals_one_by_one(settings: Settings, monkeypatch:
         assert learn_at_once(OnlinePLT(**settings, threads=threads), stream).fingerprint() == expected
 
 
-@given(model_settings(), streams(), st.data())
+@given(all_settings(), streams(), st.data())
 def test_learning_predicting_and_saving_may_alternate(settings: Settings, stream: Stream, data: st.DataObject) -> None:
     """Whatever is asked between batches, no step that was put off is forgotten."""
     model = OnlinePLT(**settings, threads=2)
@@ -99,7 +99,7 @@ def test_learning_predicting_and_saving_may_alternate(settings: Settings, stream
     assert model.fingerprint() == fingerprint_of(settings, stream)
 
 
-@given(model_settings(), streams())
+@given(all_settings(), streams())
 def test_a_batch_without_weights_has_weights_of_one(settings: Settings, stream: Stream) -> None:
     model = OnlinePLT(**settings)
     model.learn_many([example.x for example in stream], [example.labels for example in stream])
@@ -125,7 +125,7 @@ def _with_wide_indices(csr: Any) -> Any:
     return csr
 
 
-@given(model_settings(), numbered_streams)
+@given(all_settings(), numbered_streams)
 def test_matrices_equal_mappings(settings: Settings, stream: Stream) -> None:
     expected = fingerprint_of(settings, stream)
     weights = np.array([example.weight for example in stream])
@@ -135,7 +135,7 @@ def test_matrices_equal_mappings(settings: Settings, stream: Stream) -> None:
         assert model.fingerprint() == expected, kind
 
 
-@given(model_settings(), numbered_streams, st.randoms(use_true_random=False))
+@given(all_settings(), numbered_streams, st.randoms(use_true_random=False))
 def test_duplicates_in_a_matrix_are_summed(settings: Settings, stream: Stream, order: Any) -> None:
     entries = []
     for row, example in enumerate(stream):
@@ -152,7 +152,7 @@ def test_duplicates_in_a_matrix_are_summed(settings: Settings, stream: Stream, o
     assert model.fingerprint() == fingerprint_of(settings, stream)
 
 
-@given(model_settings(), streams(), st.randoms(use_true_random=False))
+@given(all_settings(), streams(), st.randoms(use_true_random=False))
 def test_order_within_an_example_does_not_matter(settings: Settings, stream: Stream, order: Any) -> None:
     shuffled = []
     for x, labels, weight in stream:
@@ -164,7 +164,7 @@ def test_order_within_an_example_does_not_matter(settings: Settings, stream: Str
     assert fingerprint_of(settings, shuffled) == fingerprint_of(settings, stream)
 
 
-@given(model_settings(), streams())
+@given(all_settings(), streams())
 def test_explicit_zeros_change_nothing(settings: Settings, stream: Stream) -> None:
     with_zeros = [
         Example({"only ever zero": 0.0, "a": 0.0, **x, "another": -0.0}, labels, weight) for x, labels, weight in stream
@@ -172,7 +172,7 @@ def test_explicit_zeros_change_nothing(settings: Settings, stream: Stream) -> No
     assert fingerprint_of(settings, with_zeros) == fingerprint_of(settings, stream)
 
 
-@given(model_settings(), numbered_streams)
+@given(all_settings(), numbered_streams)
 def test_explicit_zeros_in_a_matrix_change_nothing(settings: Settings, stream: Stream) -> None:
     X = sp.csr_array(np.ones((len(stream), len(SMALL_NUMBERS))))
     X.data = dense_features(stream).ravel()
@@ -183,7 +183,7 @@ def test_explicit_zeros_in_a_matrix_change_nothing(settings: Settings, stream: S
     assert model.fingerprint() == fingerprint_of(settings, stream)
 
 
-@given(model_settings(), streams())
+@given(all_settings(), streams())
 def test_mappings_and_labels_are_not_mutated(settings: Settings, stream: Stream) -> None:
     model = OnlinePLT(**settings)
     before = copy.deepcopy(stream)
@@ -213,7 +213,7 @@ def test_matrices_and_weights_are_not_mutated() -> None:
 # --- Seeds, saving, copying -------------------------------------------------------------------------------------------
 
 
-@given(model_settings(), streams())
+@given(all_settings(), streams())
 def test_the_same_seed_gives_the_same_model(settings: Settings, stream: Stream) -> None:
     assert fingerprint_of(settings, stream) == fingerprint_of(settings, stream)
 
@@ -224,7 +224,7 @@ def test_another_seed_gives_another_random_tree() -> None:
     assert trees[0] != trees[1]
 
 
-@given(model_settings(), streams(), st.data())
+@given(all_settings(), streams(), st.data())
 def test_saving_and_loading_on_the_way_changes_nothing(settings: Settings, stream: Stream, data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(stream)))
     saved = trained(settings, stream[:cut])
@@ -233,7 +233,7 @@ def test_saving_and_loading_on_the_way_changes_nothing(settings: Settings, strea
     assert learn(loaded, stream[cut:]).fingerprint() == fingerprint_of(settings, stream)
 
 
-@given(model_settings(), streams(), st.data())
+@given(all_settings(), streams(), st.data())
 def test_pickling_on_the_way_changes_nothing(settings: Settings, stream: Stream, data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(stream)))
     pickled = pickle.loads(pickle.dumps(trained(settings, stream[:cut])))
@@ -251,7 +251,7 @@ def test_saving_and_loading_wide_nodes_changes_nothing(policy: str) -> None:
 # --- Prediction -------------------------------------------------------------------------------------------------------
 
 
-@given(model_settings(), streams(), st.lists(rows(), min_size=1, max_size=4))
+@given(all_settings(), streams(), st.lists(rows(), min_size=1, max_size=4))
 def test_predicting_changes_nothing(settings: Settings, stream: Stream, queries: list[Any]) -> None:
     model = trained(settings, stream)
     before = model.fingerprint()
@@ -264,14 +264,14 @@ def test_predicting_changes_nothing(settings: Settings, stream: Stream, queries:
     )
 
 
-@given(model_settings(), streams(), st.lists(rows(), max_size=4))
+@given(all_settings(), streams(), st.lists(rows(), max_size=4))
 def test_predict_many_equals_predict_one(settings: Settings, stream: Stream, queries: list[Any]) -> None:
     model = trained(settings, stream)
     for asked in ({}, {"k": 2}, {"threshold": 0.2}, {"k": 2, "beam": 1}):
         assert list(model.predict_many(queries, **asked)) == [model.predict_one(x, **asked) for x in queries]
 
 
-@given(model_settings(), numbered_streams)
+@given(all_settings(), numbered_streams)
 def test_predictions_for_matrices_equal_those_for_mappings(settings: Settings, stream: Stream) -> None:
     model = trained(settings, stream)
     expected = list(model.predict_many([example.x for example in stream]))

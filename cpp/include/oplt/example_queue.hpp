@@ -24,13 +24,9 @@ class ExampleQueue {
   ExampleQueue(std::size_t n, MakeExample make) : examples_(n), make_(std::move(make)) {}
 
   const Example& get(std::size_t i) {
-    for (std::size_t n = n_ready_.load(std::memory_order_acquire); n <= i;
-         n = n_ready_.load(std::memory_order_acquire)) {
-      if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) {
-        get_ready(i + 1);
-      } else {
-        n_ready_.wait(n, std::memory_order_acquire);
-      }
+    if (n_ready_.load(std::memory_order_acquire) <= i) {
+      const std::scoped_lock lock(mutex_);
+      get_ready(i + 1);
     }
     if (failed_.load(std::memory_order_acquire)) {
       const std::scoped_lock lock(mutex_);
@@ -63,7 +59,6 @@ class ExampleQueue {
       n = examples_.size();
     }
     n_ready_.store(n, std::memory_order_release);
-    n_ready_.notify_all();
   }
 
   std::vector<Example> examples_;

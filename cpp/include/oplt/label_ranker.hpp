@@ -57,7 +57,6 @@ class LabelRanker {
 
  private:
   using RankingModel = OnlineLogistic<kCandidateFeatures>;
-
   using Calibration = OnlineLogistic<3>;  // of a constant, a candidate's score, and how high all scores are together
 
   struct ScoredCandidate {
