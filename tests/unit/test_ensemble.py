@@ -105,7 +105,7 @@ def test_saved_and_loaded(models: list[OnlinePLT], questions: list[dict[Any, flo
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
-    small = OnlinePLT()
+    small = OnlinePLT(label_memory=0)  # a small file, too
     small.learn_many([{"a": 1.0}, {"b": 2.0}], ["x", "y"])
     path = tmp_path / "e.oplt"
     Ensemble([small, small]).save(path)

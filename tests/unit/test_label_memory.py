@@ -146,7 +146,7 @@ def test_probabilities_come_true(stream: list[Example]) -> None:
 
 
 def test_memory_is_bounded(stream: list[Example]) -> None:
-    """A feature of a label takes 12 bytes and its posting 8; vectors that grow may be twice as large as what they hold."""
+    """A feature of a label takes 12 bytes and its posting 8; vectors that grow may be twice as large."""
     sizes = {size: taught(stream, label_memory=size).memory_bytes for size in (0, 4, 16, 64)}
     assert sizes[0] < sizes[4] < sizes[16] < sizes[64]
     for size in (4, 16):

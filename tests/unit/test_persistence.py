@@ -60,13 +60,14 @@ def test_a_cut_off_file_is_refused(model: OnlinePLT, tmp_path: Path, keep: int) 
         OnlinePLT.load(path)
 
 
-def test_every_flipped_byte_is_noticed(tmp_path: Path) -> None:
-    small = OnlinePLT()
+@pytest.mark.parametrize(("label_memory", "step"), [(0, 1), (512, 61)])  # with a memory, the file is ten times as large
+def test_every_flipped_byte_is_noticed(tmp_path: Path, label_memory: int, step: int) -> None:
+    small = OnlinePLT(label_memory=label_memory)
     small.learn_many([{"a": 1.0}, {"b": 2.0}], ["x", "y"])
     path = tmp_path / "m.oplt"
     small.save(path)
     whole = path.read_bytes()
-    for i in range(len(whole)):
+    for i in range(0, len(whole), step):
         path.write_bytes(whole[:i] + bytes([whole[i] ^ 0x20]) + whole[i + 1 :])
         with pytest.raises(ModelFormatError):
             OnlinePLT.load(path)
