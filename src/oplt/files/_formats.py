@@ -11,12 +11,13 @@ from oplt.compression import by_name
 from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.files import _fasttext, _xmlc
 from oplt.files._examples import Columns, NotAnExampleError
-from oplt.files._table import DELIMITERS, cells
+from oplt.files._table import DELIMITERS, cells, delimiter_of
 from oplt.validation import briefly
 
-__all__ = ["FORMATS", "SAMPLE", "checked", "chosen", "of_first_line", "of_name"]
+__all__ = ["FORMATS", "PLAIN", "SAMPLE", "checked", "chosen", "of_first_line", "of_name"]
 
 FORMATS = ("xmlc", "jsonl", "csv", "tsv", "parquet", "fasttext", "vw")
+PLAIN = "text"  # lines without labels: to be predicted, not to be learnt
 SAMPLE = 10  # lines that are looked at
 
 _OTHER_NAMES = {"libsvm": "xmlc", "svmlight": "xmlc", "ndjson": "jsonl", "vowpalwabbit": "vw"}
@@ -50,7 +51,7 @@ def chosen(format: str | None, name: str, sample: list[bytes], columns: Columns)
 def checked(format: str) -> str:  # noqa: A002
     """Check the name of a format that was given."""
     known = _OTHER_NAMES.get(format, format)
-    if known not in FORMATS:
+    if known not in (*FORMATS, PLAIN):
         msg = f"there is no format {format!r}: {_THERE_ARE}"
         raise InvalidParameterError(msg)
     return known
@@ -80,7 +81,7 @@ def of_first_line(line: bytes, columns: Columns) -> str | None:
     if first.lstrip().startswith("{"):
         return "jsonl"
     for name, delimiter in DELIMITERS.items():
-        if _has_columns(first, delimiter, columns):
+        if _has_columns(first, delimiter_of(first, delimiter), columns):
             return name
     return "fasttext" if any(word.startswith(_fasttext.PREFIX) for word in first.split()) else None
 
