@@ -88,6 +88,15 @@ def test_a_closed_output_is_no_accident(model: Path, words: list[str]) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("name", ["predict", "learn", "evaluate", "progressive", "convert"])
+def test_a_closed_input_is_an_empty_one(tmp_path: Path, model: Path, name: str) -> None:
+    words = {"progressive": ["-"], "convert": ["-", str(tmp_path / "out.csv")]}.get(name, [str(model), "-"])
+    program = shlex.join([*PROGRAM, name, *words])
+    done = subprocess.run(["/bin/sh", "-c", f"{program} <&-"], capture_output=True, check=False)  # noqa: S603
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr == b"Error: standard input: there is no example: the file is empty\n"
+
+
 def test_lines_go_to_a_file_even_while_a_bar_is_at_the_terminal(tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
     words = shlex.join([*PROGRAM, "demo", "--examples", "3000", "--labels", "100"])
