@@ -37,6 +37,10 @@ BAD = {
     "utf16be.csv": ("text,label\na,b\n".encode("utf-16-be"), "iconv -f UTF-16BE -t UTF-8"),
     "cut.jsonl.gz": (b"\x1f\x8b\x08\x00\x00", "the compressed data is damaged or cut off"),
     "prose.dat": (b"Once upon a time\n", "neither the name nor the first lines tell the format"),
+    "list.json": (
+        b'[\n  {"text": "a", "labels": ["a"]}\n]\n',
+        "each example is a line: convert it, as jq -c '.[]' does",
+    ),
     "binary.jsonl": (bytes(range(200, 256)) * 9, "is not UTF-8"),
     "liar.csv": (b'{"text": "a", "labels": ["a"]}\n', "by its name the format is csv, but the first lines look like"),
 }

@@ -41,8 +41,12 @@ def chosen(format: str | None, name: str, sample: list[bytes], columns: Columns)
     by_suffix = of_name(name)
     by_content = _of_lines([line for line in sample if line.strip()], columns)
     if by_content is None and by_suffix is None:
-        first = briefly(next((line for line in sample if line.strip()), b"").removesuffix(b"\n"))
-        _fail(name, f"neither the name nor the first lines tell the format; the first one is {first}")
+        first = next((line for line in sample if line.strip()), b"")
+        if first.lstrip().startswith(b"["):
+            msg = f"{name}: it begins as a list of JSON, but each example is a line: convert it, as jq -c '.[]' does"
+            raise InvalidInputError(msg)
+        shown = briefly(first.removesuffix(b"\n"))
+        _fail(name, f"neither the name nor the first lines tell the format; the first one is {shown}")
     if by_content is not None and by_suffix is not None and by_content != by_suffix:
         _fail(name, f"by its name the format is {by_suffix}, but the first lines look like {by_content}")
     return by_content or by_suffix or ""
