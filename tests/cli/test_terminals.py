@@ -29,6 +29,15 @@ def test_a_bar_shows_how_far_it_is_and_how_good(tmp_path: Path) -> None:
     assert "P@1 0." in seen
 
 
+@pytest.mark.parametrize("columns", [40, 80])
+def test_nothing_is_cut_off_at_a_narrow_terminal(tmp_path: Path, columns: int) -> None:
+    path = write_texts(tmp_path / "many.jsonl.gz", 5000)
+    _, seen = at_a_terminal("train", path, "-m", tmp_path / "m.oplt", COLUMNS=str(columns), NO_COLOR="1")
+    assert "…" not in seen
+    plain = " ".join(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen).split())
+    assert re.search(r"Learning \d+% [0-9:-]{5} 2,048 examples, [0-9,]+/s, [0-9,]+ labels, [0-9.]+ [kM]B", plain)
+
+
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_no_colours_where_they_are_not_wanted(tmp_path: Path, texts: Path, variables: dict[str, str]) -> None:
     code, seen = at_a_terminal("train", texts, "--model", tmp_path / "m.oplt", **variables)
