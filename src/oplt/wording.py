@@ -4,18 +4,41 @@
 
 from __future__ import annotations
 
-__all__ = ["number_of", "on_one_line"]
+from unicodedata import category, combining, east_asian_width
+
+__all__ = ["number_of", "on_one_line", "width"]
+
+_JOINERS = "\u200c\u200d"  # without which words of Persian and Hindi, and some emoji, are others
 
 
 def on_one_line(name: str | int) -> str:
     r"""Write a name such that it stays in its place: what does not print, such as a newline, is an escape.
+
+    Spaces of all scripts are left as they are; so are the joiners that some scripts write words with.
 
     Examples
     --------
     >>> on_one_line("two\nlines")
     'two\\nlines'
     """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(name))
+    return "".join(c if _stays(c) else c.encode("unicode_escape").decode() for c in str(name))
+
+
+def _stays(character: str) -> bool:
+    return character.isprintable() or category(character) == "Zs" or character in _JOINERS
+
+
+def width(text: str) -> int:
+    """Count the columns that a text takes where all letters are as wide: two for those of Chinese, Japanese and Korean.
+
+    Accents and joiners take no room.
+
+    Examples
+    --------
+    >>> width("Käse"), width("チーズ")
+    (4, 6)
+    """
+    return sum(0 if combining(c) or c in _JOINERS else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def number_of(n: int, what: str) -> str:

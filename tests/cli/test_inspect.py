@@ -83,6 +83,15 @@ def test_text_features_are_told(tmp_path: Path) -> None:
     assert "  a\\nlabel  1 example" in text.splitlines()
 
 
+def test_columns_stand_under_each_other_whatever_the_script(tmp_path: Path) -> None:
+    model = OnlinePLT()
+    model.learn_many([{0: 1.0}] * 3, ["cheese", "チーズ", "می\u200cخواهم"])  # six columns each, but for the last
+    model.save(tmp_path / "m.oplt")
+    lines = run(tmp_path / "m.oplt").stdout.splitlines()
+    begin = lines.index("Most frequent labels")
+    assert lines[begin + 1 :] == ["  cheese   1 example", "  チーズ   1 example", "  می\u200cخواهم  1 example"]
+
+
 def test_several_trees_and_a_model_that_was_trained_at_once(tmp_path: Path) -> None:
     text = run(saved(tmp_path, trees=2)[1]).stdout
     assert "(2 trees, depth 2 and 2)" in text

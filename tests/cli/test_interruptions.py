@@ -211,10 +211,16 @@ def test_progressive_saves_its_model_when_it_is_interrupted(
             raise Interrupted(signal.SIGTERM)
         learn(model, *args, **kwargs)
 
-    monkeypatch.setattr(OnlinePLT, "learn_one", stop)
-    result = run("progressive", texts, "--model", tmp_path / "m.oplt", code=143)
+    target = tmp_path / "m.oplt"
+    with monkeypatch.context() as patch:
+        patch.setattr(OnlinePLT, "learn_one", stop)
+        result = run("progressive", texts, "--model", target, "--arity", 4, "--separator", "|", code=143)
     assert "Interrupted after 50 examples." in result.stderr
-    assert OnlinePLT.load(tmp_path / "m.oplt").n_examples == 50
+    assert OnlinePLT.load(target).n_examples == 50
+    told = result.stderr.strip().rpartition("To go on: ")[2]
+    assert told == f"oplt progressive {texts} --from {target} --model {target} --force --skip 50 --separator '|'"
+    run(*shlex.split(told)[1:])
+    assert OnlinePLT.load(target).fingerprint() == learnt([texts], features="text", arity=4).fingerprint()
 
 
 def test_other_commands_end_quietly_at_ctrl_c(model: Path) -> None:

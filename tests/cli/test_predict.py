@@ -43,6 +43,12 @@ def test_lines_may_be_plain_texts_and_labels_are_not_needed(model: Path) -> None
     assert json_lines(found) == answers(model, ["Topic1-2 Topic1-3", "Topic2-1"])
 
 
+def test_each_plain_line_has_its_answer(model: Path) -> None:
+    lines = ["Topic1-2", "", "__label__x Topic2-1", " "]
+    found = run("predict", model, "--format", "text", given="\r\n".join([*lines, ""])).stdout
+    assert json_lines(found) == answers(model, lines)
+
+
 def test_plain_texts_are_proposed_where_the_format_cannot_be_told(model: Path) -> None:
     message = refused("predict", model, given="an overflow\n")
     assert "give --format one of xmlc, jsonl" in message

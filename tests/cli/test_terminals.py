@@ -29,6 +29,15 @@ def test_a_bar_shows_how_far_it_is_and_how_good(tmp_path: Path) -> None:
     assert "P@1 0." in seen
 
 
+@pytest.mark.parametrize("columns", [40, 80])
+def test_nothing_is_cut_off_at_a_narrow_terminal(tmp_path: Path, columns: int) -> None:
+    path = write_texts(tmp_path / "many.jsonl.gz", 5000)
+    _, seen = at_a_terminal("train", path, "-m", tmp_path / "m.oplt", COLUMNS=str(columns), NO_COLOR="1")
+    assert "…" not in seen
+    plain = " ".join(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen).split())
+    assert re.search(r"Learning \d+% [0-9:-]{5} 2,048 examples, [0-9,]+/s, [0-9,]+ labels, [0-9.]+ [kM]B", plain)
+
+
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_no_colours_where_they_are_not_wanted(tmp_path: Path, texts: Path, variables: dict[str, str]) -> None:
     code, seen = at_a_terminal("train", texts, "--model", tmp_path / "m.oplt", **variables)
@@ -86,6 +95,15 @@ def test_a_closed_output_is_no_accident(model: Path, words: list[str]) -> None:
     program = shlex.join([*PROGRAM, words[0], str(model), *words[1:]])
     done = subprocess.run(["/bin/sh", "-c", f"{program} >&-"], capture_output=True, check=False)  # noqa: S603
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("name", ["predict", "learn", "evaluate", "progressive", "convert"])
+def test_a_closed_input_is_an_empty_one(tmp_path: Path, model: Path, name: str) -> None:
+    words = {"progressive": ["-"], "convert": ["-", str(tmp_path / "out.csv")]}.get(name, [str(model), "-"])
+    program = shlex.join([*PROGRAM, name, *words])
+    done = subprocess.run(["/bin/sh", "-c", f"{program} <&-"], capture_output=True, check=False)  # noqa: S603
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr == b"Error: standard input: there is no example: the file is empty\n"
 
 
 def test_lines_go_to_a_file_even_while_a_bar_is_at_the_terminal(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,27 @@ def test_columns_are_chosen(tmp_path: Path) -> None:
     assert (model.n_labels, model.n_features) == (3, 8)
     run("train", table, "--model", target, "-f", "--number-columns", "n", *words)
     assert OnlinePLT.load(target).n_features == 1
+
+
+def test_a_column_may_have_a_comma_in_its_name(tmp_path: Path) -> None:
+    table = tmp_path / "mail.csv"
+    table.write_text('subject,"body, plain",label\nHello,all of you,greeting\n')
+    target = tmp_path / "m.oplt"
+    run("train", table, "--model", target, "--text-column", 'subject, "body, plain"')
+    assert OnlinePLT.load(target).n_features == 4
+
+
+def test_the_command_that_is_proposed_next_works(tmp_path: Path, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = tmp_path / "table"
+    table.write_text("a title,n,topic\nOn trees,1,biology\n")
+    monkeypatch.chdir(tmp_path)
+    words = ["--format", "csv", "--text-column", "a title", "--labels-column", "topic"]
+    said = run("train", table, "--model", "my model.oplt", *words).stderr
+    proposed = said.strip().rpartition("Now: ")[2]
+    assert proposed == "oplt predict 'my model.oplt' new --format csv --text-column 'a title'"
+    (tmp_path / "new").write_text("a title\nOn stones\n")  # whose label is not known
+    assert json_lines(run(*shlex.split(proposed)[1:]).stdout)[0]["labels"] == ["biology"]
+    assert run("train", texts, "--model", "m.oplt").stderr.endswith("Now: oplt predict m.oplt new.jsonl\n")
 
 
 def test_lines_that_are_no_examples_are_left_out_and_told(tmp_path: Path, texts: Path) -> None:

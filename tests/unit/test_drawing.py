@@ -179,6 +179,14 @@ def test_each_label_takes_one_line_of_text() -> None:
     assert "│  ├─ \\u202egnp.exe" in lines
 
 
+@pytest.mark.parametrize("label", ["می\u200cخواهم", "👨\u200d👩\u200d👧", "日本\u3000語", "10\u00a0km"])
+def test_joiners_and_spaces_belong_to_words(label: str) -> None:
+    tree = LabelTree.from_nested([label, "other"])
+    assert f"├─ {label}" in as_text(tree).split("\n")
+    for draw in (as_dot, as_svg, as_html):
+        assert label in draw(tree)
+
+
 def unquoted(string: str) -> str:
     """Read a quoted string as Graphviz does: first the quotes of DOT, then its own escapes and entities."""
     return string.replace('\\"', '"').replace("\\\\", "\\").replace("&amp;", "&")

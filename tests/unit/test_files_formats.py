@@ -113,6 +113,21 @@ def test_csv_with_windows_ends_of_lines() -> None:
     assert examples('text,label\r\n"a\r\nb",x\r\nc,y') == [("a\r\nb", ["x"], 1.0), ("c", ["y"], 1.0)]
 
 
+def test_csv_may_be_divided_by_semicolons() -> None:
+    table = 'text;labels;weight\n"a; b, c";"x;y";2\nd, e;z;\n'
+    expected = [("a; b, c", ["x", "y"], 2.0), ("d, e", ["z"], 1.0)]
+    assert examples(table) == examples(table, format="csv") == expected
+    assert examples('"text";"labels, too"\na;b\n', columns=files.Columns(labels="labels, too"))[0][1] == ["b"]
+    assert examples("text,a;b,labels\nc,d,x;y\n") == [("c", ["x", "y"], 1.0)]  # the comma comes first
+
+
+def test_plain_lines() -> None:
+    columns = files.Columns(labels=None)
+    found = examples("it purrs \r\n\n__label__x\n\n", format="text", columns=columns)
+    assert [x for x, _, _ in found] == ["it purrs ", "", "__label__x", ""]
+    assert "have no labels: use labels=None" in refused("it purrs\n", format="text")
+
+
 def test_tsv_may_have_empty_cells() -> None:
     assert examples("labels\ttext\n\t\na;b\tx, y\n") == [("", [], 1.0), ("x, y", ["a", "b"], 1.0)]
 

@@ -47,7 +47,7 @@ _QUIET = "oplt.quiet"
 # The library tells what to do in Python; here it is an option.
 PYTHON_TO_OPTIONS = {
     "give format= one of": "give --format one of",
-    "give a format, one of": "give --format or --to one of",
+    "give a format, one of": "give --to one of",
     "if labels are not wanted, use labels=None": "if it is another one, give --labels-column",
     "give columns=Columns(text=..., features=[...])": "give --text-column, or --number-columns for numbers",
     "say which is wanted by text=None or features=None": "give --use text or --use features",
@@ -132,14 +132,16 @@ def _without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _nowhere() -> IO[str]:
-    return Path(os.devnull).open("w", encoding="utf-8")
+def _nowhere(mode: str = "w") -> IO[Any]:
+    return Path(os.devnull).open(mode, encoding="utf-8")
 
 
 @contextmanager
 def telling_errors() -> Iterator[None]:
     """Tell a user's mistake in one line, with the exit code that it has. Ours are tracebacks."""
-    sys.stdout = sys.stdout or _nowhere()  # Python has none if it was closed, as by `>&-`
+    # Python has none if it was closed, as by `<&-`: nothing comes from there, and what is said goes nowhere.
+    sys.stdin = sys.stdin or _nowhere("r")
+    sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
     try:
         yield

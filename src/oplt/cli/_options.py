@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import os
 import tempfile
@@ -30,6 +31,7 @@ __all__ = [
     "force_option",
     "is_live",
     "json_option",
+    "skip_option",
     "threads_option",
 ]
 
@@ -37,6 +39,8 @@ __all__ = [
 FORMATS = ("xmlc", "jsonl", "csv", "tsv", "parquet", "fasttext", "vw")
 
 Decorated = Callable[..., Any]
+
+_LABEL_FIELDS = ("labels_column", "weight_column", "separator")  # of no use where labels are not known
 
 
 class Option(click.Option):
@@ -76,6 +80,17 @@ class DataOptions:
     use: str | None = None
     on_error: str = "stop"
 
+    def words(self, *, with_labels: bool = False) -> list[str]:
+        """Make the options that read further examples of the same form: those that are not as by default."""
+        found: list[str] = []
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value != field.default and (with_labels or field.name not in _LABEL_FIELDS):
+                option = f"--{field.name.replace('_', '-')}"
+                values = value if isinstance(value, tuple) else (value,)
+                found += [word for one in values for word in (option, one)]
+        return found
+
     def columns(self, *, with_labels: bool = True) -> Columns:
         """Make what `oplt.files` takes."""
         from oplt.files import Columns
@@ -100,7 +115,7 @@ class DataOptions:
         size = {} if batch is None else {"batch": batch}
         return read(
             path,
-            format="fasttext" if self.format == "text" else self.format,  # whose lines need not have labels
+            format=self.format,
             on_error="skip" if self.on_error == "skip" else "raise",
             columns=self.columns(with_labels=with_labels),
             live=is_live(path),
@@ -114,7 +129,7 @@ def is_live(path: str) -> bool:
 
 
 def _split(names: tuple[str, ...]) -> list[str]:
-    return [name for given in names for name in given.split(",") if name]
+    return [name for row in csv.reader(names, skipinitialspace=True) for name in row if name]
 
 
 def _option(*names: str, **kwargs: Any) -> Callable[[Any], Any]:
@@ -128,7 +143,8 @@ _OF_EXAMPLES = [
         "--text-column",
         multiple=True,
         metavar="NAME[,NAME...]",
-        help="Field or column that has the text; several are joined.  [default: text]",
+        help="Field or column that has the text; several are joined. A name with a comma is quoted, as in CSV."
+        "  [default: text]",
     ),
     _option(
         "--features-column",
@@ -176,13 +192,15 @@ _OF_LABELS = [
 ]
 
 
-def data_options(*, with_labels: bool = True, format_option: str = "--format") -> Callable[[Decorated], Decorated]:
+def data_options(
+    *, with_labels: bool = True, format_options: tuple[str, ...] = ("--format",)
+) -> Callable[[Decorated], Decorated]:
     """Give a command the options of reading, which it gets as one object, `data`."""
     if with_labels:
-        formats = [_option(format_option, "format", type=click.Choice(FORMATS), help=_FORMAT_HELP)]
+        formats = [_option(*format_options, "format", type=click.Choice(FORMATS), help=_FORMAT_HELP)]
     else:
         known = click.Choice(("text", *FORMATS))
-        formats = [_option(format_option, "format", type=known, help=f"{_FORMAT_HELP} text: each line is one.")]
+        formats = [_option(*format_options, "format", type=known, help=f"{_FORMAT_HELP} text: each line is one.")]
     options = [*formats, *(_OF_LABELS if with_labels else []), *_OF_EXAMPLES]
 
     def decorate(function: Decorated) -> Decorated:
@@ -214,6 +232,17 @@ def threads_option(function: Decorated) -> Decorated:
 def json_option(function: Decorated) -> Decorated:
     """Give a command the option --json."""
     return click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")(function)
+
+
+def skip_option(function: Decorated) -> Decorated:
+    """Give a command the option --skip."""
+    return click.option(
+        "--skip",
+        metavar="N",
+        type=click.IntRange(min=0),
+        default=0,
+        help="Leave out the first N examples: they have been learnt already.",
+    )(function)
 
 
 def force_option(function: Decorated) -> Decorated:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Bar", "bytes_as_text"]
 
 _EVERY = 0.2  # seconds between two looks
+_WIDE = 110  # columns of a terminal that has room for a bar beside the words, which matter more
 
 
 class Bar:
@@ -31,11 +32,14 @@ class Bar:
         target = console(stderr=True)
         if self._wanted and sys.stderr.isatty() and not target.is_dumb_terminal and not is_quiet():
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+            from rich.table import Column
 
-            columns = (TextColumn(self._title), BarColumn(bar_width=20), TaskProgressColumn(), TimeRemainingColumn())
             self._progress = Progress(
-                *columns,
-                TextColumn("{task.fields[says]}"),
+                TextColumn(self._title),
+                *([BarColumn(bar_width=20)] if target.width >= _WIDE else []),
+                TaskProgressColumn(),
+                TimeRemainingColumn(compact=True, table_column=Column(no_wrap=True)),
+                TextColumn("{task.fields[says]}", table_column=Column()),  # goes on in a second line, if it must
                 console=target,
                 transient=True,
                 redirect_stdout=sys.stdout.isatty(),  # lines go above the bar; those for a file must not

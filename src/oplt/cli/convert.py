@@ -46,7 +46,7 @@ STANDARD_OUTPUT = "-"
 @force_option
 @json_option
 @quiet_option
-@data_options(format_option="--from")
+@data_options(format_options=("--from", "--format"))
 def command(
     source: str,
     target: str,

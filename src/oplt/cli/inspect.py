@@ -16,7 +16,7 @@ from oplt.cli._progress import bytes_as_text
 from oplt.inspection import Inspection, LabelCount
 from oplt.model import OnlinePLT
 from oplt.persistence import VERSION
-from oplt.wording import number_of, on_one_line
+from oplt.wording import number_of, on_one_line, width
 
 __all__ = ["command"]
 
@@ -86,10 +86,11 @@ def _show(title: str, rows: Rows) -> None:
     if not rows:
         return
     click.echo(f"\n{title}")
-    width = max(len(row[0]) for row in rows)
+    widest = max(width(row[0]) for row in rows)
     number_width = max((len(row[1]) for row in rows if len(row) > 2), default=0)
     for name, value, *words in rows:
-        click.echo(f"  {name:<{width}}  {' '.join([value.rjust(number_width), *words])}".rstrip())
+        gap = " " * (2 + widest - width(name))
+        click.echo(f"  {name}{gap}{' '.join([value.rjust(number_width), *words])}".rstrip())
 
 
 def _settings(found: Inspection, *, show_all: bool) -> Rows:

@@ -18,6 +18,7 @@ from oplt.cli._options import (
     data_options,
     force_option,
     json_option,
+    skip_option,
     threads_option,
 )
 from oplt.cli._progress import Bar
@@ -32,13 +33,7 @@ __all__ = ["command"]
 @click.argument("data_paths", metavar="DATA...", nargs=-1, required=True, type=click.Path())
 @click.option("--out", "-o", metavar="FILE", type=click.Path(path_type=Path), help="Where to save it, if not in MODEL.")
 @force_option
-@click.option(
-    "--skip",
-    metavar="N",
-    type=click.IntRange(min=0),
-    default=0,
-    help="Leave out the first N examples: they have been learnt already.",
-)
+@skip_option
 @threads_option
 @json_option
 @quiet_option

@@ -41,7 +41,12 @@ _BATCH = 1024  # examples: few enough for `| head`, many enough for all threads
 @click.command("predict", cls=Command)
 @click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path))
 @click.argument("data_path", metavar="[DATA]", default=STANDARD_INPUT, type=click.Path())
-@click.option("-k", metavar="N", type=click.IntRange(min=1), help="At most so many labels.  [default: 5]")
+@click.option(
+    "-k",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="At most so many labels.  [default: 5, if there is no --threshold]",
+)
 @click.option("--threshold", metavar="P", type=click.FloatRange(0, 1), help="Only labels at least so probable.")
 @click.option(
     "--beam",

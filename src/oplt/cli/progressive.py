@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Iterator
 from itertools import chain
@@ -21,10 +22,11 @@ from oplt.cli._options import (
     data_options,
     force_option,
     json_option,
+    skip_option,
 )
 from oplt.cli._reporting import reporter
 from oplt.cli._settings import ModelOptions, model_options
-from oplt.cli._stream import Stream, expect_kind
+from oplt.cli._stream import STANDARD_INPUT, Stream, expect_kind
 from oplt.evaluate import progressive
 from oplt.model import OnlinePLT
 
@@ -55,6 +57,7 @@ __all__ = ["command"]
 @click.option("-k", metavar="N", type=click.IntRange(min=1), default=5, show_default=True, help="Labels to predict.")
 @click.option("--model", "-m", "target", metavar="FILE", type=click.Path(path_type=Path), help="Save the model there.")
 @click.option("--from", "start", metavar="MODEL", type=click.Path(path_type=Path), help="Go on with a saved model.")
+@skip_option
 @force_option
 @json_option
 @quiet_option
@@ -68,6 +71,7 @@ def command(
     k: int,
     target: Path | None,
     start: Path | None,
+    skip: int,
     force: bool,
     as_json: bool,
     model_options: ModelOptions,
@@ -81,16 +85,17 @@ def command(
       oplt progressive today.jsonl --from tags.oplt --json > today.reports.jsonl
 
     Each example is predicted and learnt by itself, by one thread: train is faster. --json prints a line for each
-    report. At Ctrl-C or SIGTERM, the model is saved as it is, if --model was given.
+    report. At Ctrl-C or SIGTERM, the model is saved as it is, if --model was given, and how to go on is told.
     """
     if target is not None:
         check_target(target, force=force, is_model=True)
     if start is not None and (model_options.paper or model_options.settings or model_options.text):
         msg = f"{start} has its settings already: --from goes without those of a new model"
         raise WrongUsageError(msg)
-    stream = Stream(data_paths, data)
+    stream = Stream(data_paths, data, skip=skip)
     with interruptible():
         model, examples = _begin(stream, start, model_options)
+        n_before = model.n_examples
         started = time.perf_counter()
         try:
             with reporter(as_json=as_json, window=window) as shown:
@@ -98,8 +103,11 @@ def command(
                     speed = report.n_examples / max(time.perf_counter() - started, 1e-9)
                     shown.show(report, speed, stream.share)
         except Interrupted as interruption:
-            note(f"Interrupted after {model.n_examples:,} examples.")
+            n_learnt = model.n_examples - n_before
+            note(f"Interrupted after {n_learnt:,} examples.")
             _save(model, target)
+            if target is not None:
+                note(f"To go on: {_how_to_go_on(data_paths, data, target, skip + n_learnt)}")
             raise click.exceptions.Exit(interruption.exit_code) from None
         _save(model, target)
     stream.tell_bad_lines()
@@ -120,3 +128,10 @@ def _save(model: OnlinePLT, target: Path | None) -> None:
     if target is not None:
         model.save(target)
         note(f"Saved in {target}: {model.n_examples:,} examples, {model.n_labels:,} labels.")
+
+
+def _how_to_go_on(paths: tuple[str, ...], data: DataOptions, target: Path, n_learnt: int) -> str:
+    """Make the command that goes on: with the model, whose settings are known, after what it has learnt."""
+    skipping = [] if STANDARD_INPUT in paths else ["--skip", str(n_learnt)]
+    model = ["--from", str(target), "--model", str(target), "--force"]
+    return shlex.join(["oplt", "progressive", *paths, *model, *skipping, *data.words(with_labels=True)])

@@ -99,9 +99,8 @@ def command(
     lesson, stream = training.lesson, training.stream
     stream.tell_bad_lines()
     note(lesson.summary())
-    note(
-        f"Saved in {target} ({bytes_as_text(target.stat().st_size)}). Now: oplt predict {target} {_new(data_paths[0])}"
-    )
+    now = shlex.join(["oplt", "predict", str(target), _new(data_paths[0]), *data.words()])
+    note(f"Saved in {target} ({bytes_as_text(target.stat().st_size)}). Now: {now}")
     if as_json:
         print_json({"model": str(target), **lesson.values(), "left_out": stream.n_bad})
 

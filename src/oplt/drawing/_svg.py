@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from unicodedata import combining, east_asian_width
 
+from oplt import wording
 from oplt._typing import Label
 from oplt.drawing._outline import Item, Outline, outline
 from oplt.tree import LabelTree
@@ -150,5 +150,5 @@ def _cut(caption: str) -> str:
 
 
 def _width(text: str) -> float:
-    """Estimate how wide a text is: letters of Chinese, Japanese and Korean are twice as wide, accents take no room."""
-    return _LETTER * sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+    """Estimate how wide a text is, in pixels."""
+    return _LETTER * wording.width(text)

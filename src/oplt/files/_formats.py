@@ -11,12 +11,13 @@ from oplt.compression import by_name
 from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.files import _fasttext, _xmlc
 from oplt.files._examples import Columns, NotAnExampleError
-from oplt.files._table import DELIMITERS, cells
+from oplt.files._table import DELIMITERS, cells, delimiter_of
 from oplt.validation import briefly
 
-__all__ = ["FORMATS", "SAMPLE", "checked", "chosen", "of_first_line", "of_name"]
+__all__ = ["FORMATS", "PLAIN", "SAMPLE", "checked", "chosen", "of_first_line", "of_name"]
 
 FORMATS = ("xmlc", "jsonl", "csv", "tsv", "parquet", "fasttext", "vw")
+PLAIN = "text"  # lines without labels: to be predicted, not to be learnt
 SAMPLE = 10  # lines that are looked at
 
 _OTHER_NAMES = {"libsvm": "xmlc", "svmlight": "xmlc", "ndjson": "jsonl", "vowpalwabbit": "vw"}
@@ -40,8 +41,12 @@ def chosen(format: str | None, name: str, sample: list[bytes], columns: Columns)
     by_suffix = of_name(name)
     by_content = _of_lines([line for line in sample if line.strip()], columns)
     if by_content is None and by_suffix is None:
-        first = briefly(next((line for line in sample if line.strip()), b"").removesuffix(b"\n"))
-        _fail(name, f"neither the name nor the first lines tell the format; the first one is {first}")
+        first = next((line for line in sample if line.strip()), b"")
+        if first.lstrip().startswith(b"["):
+            msg = f"{name}: it begins as a list of JSON, but each example is a line: convert it, as jq -c '.[]' does"
+            raise InvalidInputError(msg)
+        shown = briefly(first.removesuffix(b"\n"))
+        _fail(name, f"neither the name nor the first lines tell the format; the first one is {shown}")
     if by_content is not None and by_suffix is not None and by_content != by_suffix:
         _fail(name, f"by its name the format is {by_suffix}, but the first lines look like {by_content}")
     return by_content or by_suffix or ""
@@ -50,7 +55,7 @@ def chosen(format: str | None, name: str, sample: list[bytes], columns: Columns)
 def checked(format: str) -> str:  # noqa: A002
     """Check the name of a format that was given."""
     known = _OTHER_NAMES.get(format, format)
-    if known not in FORMATS:
+    if known not in (*FORMATS, PLAIN):
         msg = f"there is no format {format!r}: {_THERE_ARE}"
         raise InvalidParameterError(msg)
     return known
@@ -80,7 +85,7 @@ def of_first_line(line: bytes, columns: Columns) -> str | None:
     if first.lstrip().startswith("{"):
         return "jsonl"
     for name, delimiter in DELIMITERS.items():
-        if _has_columns(first, delimiter, columns):
+        if _has_columns(first, delimiter_of(first, delimiter), columns):
             return name
     return "fasttext" if any(word.startswith(_fasttext.PREFIX) for word in first.split()) else None
 

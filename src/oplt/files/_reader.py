@@ -14,9 +14,9 @@ import numpy as np
 
 from oplt._typing import Label
 from oplt.errors import InvalidParameterError
-from oplt.files import _fasttext, _jsonl, _parquet, _table, _vw, _xmlc
+from oplt.files import _fasttext, _jsonl, _lines, _parquet, _table, _vw, _xmlc
 from oplt.files._examples import Batch, Columns, Example, Problems
-from oplt.files._formats import SAMPLE, checked, chosen, of_first_line
+from oplt.files._formats import PLAIN, SAMPLE, checked, chosen, of_first_line
 from oplt.files._source import Source, decoded
 from oplt.params import count
 
@@ -35,6 +35,7 @@ _LINE_FORMATS: dict[str, _Parser] = {
     "jsonl": _jsonl.examples,
     "fasttext": _fasttext.examples,
     "vw": _vw.examples,
+    PLAIN: _lines.examples,
     **{name: partial(_table.examples, delimiter=delimiter) for name, delimiter in _table.DELIMITERS.items()},
 }
 
@@ -58,6 +59,7 @@ def read(
     format
         ``"xmlc"`` (also LIBSVM), ``"jsonl"``, ``"csv"``, ``"tsv"``, ``"parquet"``, ``"fasttext"`` or ``"vw"`` (Vowpal
         Wabbit). If not given, the first ten lines and the name tell; if they do not, or disagree, that is an error.
+        ``"text"``, which nothing tells: each line, even an empty one, is a text without labels (``labels=None``).
     batch
         Examples of a batch, at most. Long ones make smaller batches.
     on_error

@@ -134,10 +134,17 @@ def _first_bytes(file: IO[bytes]) -> bytes:
 
 
 def _without_bom(line: bytes, problems: Problems) -> bytes:
-    encoding = _OTHER_BOMS.get(line[:2])
+    encoding = _OTHER_BOMS.get(line[:2]) or _utf16_without_bom(line[:2])
     if encoding:
         problems.fatal(f"the text is {encoding}, but UTF-8 is read: convert it, as iconv -f {encoding} -t UTF-8 does")
     return line.removeprefix(_BOM)
+
+
+def _utf16_without_bom(start: bytes) -> str | None:
+    """Tell UTF-16 by its first character: one of ASCII has a zero byte there, and nowhere else."""
+    if start.count(0) != 1:
+        return None
+    return "UTF-16BE" if start[0] == 0 else "UTF-16LE"
 
 
 def decoded(lines: Iterator[tuple[int, bytes]], problems: Problems) -> Iterator[tuple[int, str]]:

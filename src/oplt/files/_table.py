@@ -7,15 +7,17 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from oplt.files._examples import Columns, Example, NotAnExampleError, Problems, as_number
 from oplt.files._jsonl import from_fields
 from oplt.files._source import MOST_LINE_BYTES
 
-__all__ = ["DELIMITERS", "cells", "examples", "header", "line"]
+__all__ = ["DELIMITERS", "cells", "delimiter_of", "examples", "header", "line"]
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+_OTHER_DELIMITERS = {",": ";"}  # of spreadsheets where numbers have a comma
 
 Line = tuple[int, str]
 
@@ -26,7 +28,9 @@ class _OpenQuoteError(NotAnExampleError):
 
 def examples(lines: Iterator[Line], columns: Columns, problems: Problems, delimiter: str) -> Iterator[Example]:
     """Read examples; blank lines are ignored."""
-    records = _records(lines, delimiter, problems)
+    first = next((line for line in lines if line[1].strip("\r\n")), (0, ""))
+    delimiter = delimiter_of(first[1], delimiter)
+    records = _records(chain([first], lines), delimiter, problems)
     number, names = next(records, (0, []))
     if not names:
         return
@@ -37,6 +41,19 @@ def examples(lines: Iterator[Line], columns: Columns, problems: Problems, delimi
             yield table.example(found, number)
         except NotAnExampleError as error:
             problems.bad(number, error)
+
+
+def delimiter_of(first: str, delimiter: str) -> str:
+    """Tell what divides a table: something else, if only that divides its first line."""
+    other = _OTHER_DELIMITERS.get(delimiter)
+    return other if other and _divides(other, first) and not _divides(delimiter, first) else delimiter
+
+
+def _divides(delimiter: str, record: str) -> bool:
+    try:
+        return len(cells(record, delimiter)) > 1
+    except NotAnExampleError:
+        return False
 
 
 class _Table:
