@@ -77,7 +77,7 @@ def _of_oplt(line: str) -> list[str]:
 def test_the_readme_shows_the_most_usual_commands() -> None:
     shown = {command.split()[1] for command in shown_commands(README)}
     assert shown >= {"train", "predict", "inspect", "progressive", "tree"}
-    assert [command.split()[0] for command, _ in steps(README)] == ["cat", "oplt", "echo"]
+    assert [command.split()[0] for command, _ in steps(README)] == ["cat", "oplt", "echo", "oplt"]
 
 
 @pytest.mark.parametrize("command", sorted({command for page in PAGES for command in shown_commands(page)}))
