@@ -346,7 +346,7 @@ def as_weight(given: Any) -> float:
     """Check a weight: a number, or its text."""
     try:
         weight = as_number(given) if isinstance(given, str) else given + 0.0
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         weight = None
     if weight is None or isinstance(given, bool) or not 0 < weight <= _LARGEST_WEIGHT:
         msg = f"the weight must be a number above 0 and at most {_LARGEST_WEIGHT:g}, got {briefly(given)}"
