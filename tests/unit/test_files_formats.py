@@ -68,6 +68,8 @@ def test_json_lines_of_features() -> None:
         ('{"features": ["a", "b"], "labels": []}', "features must be names with values, as an object or as pairs"),
         ('{"features": [["a", 1], ["a", 2]], "labels": []}', "a feature comes twice"),
         ('{"features": [[[], 1]], "labels": []}', "feature 0 is []"),
+        ('{"features": {"a": 1, "b": 2, "a": 3}, "labels": []}', "line 2: 'a' comes twice in one object"),
+        ('{"text": "a", "labels": ["x"], "labels": ["y"]}', "line 2: 'labels' comes twice in one object"),
         ("[" * 100_000, "nested too deeply"),
     ],
 )
