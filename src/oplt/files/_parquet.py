@@ -38,7 +38,7 @@ def _rows(path: Path, size: int, columns: Columns, problems: Problems) -> Iterat
             wanted = _wanted(file.schema_arrow.names, columns, problems)
             for part in file.iter_batches(batch_size=size, columns=wanted):
                 yield from part.to_pylist()
-    except (arrow.ArrowException, OSError) as error:
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the file cannot be read; what is wrong with its content has no number
         problems.fatal(f"not a Parquet file, or a damaged one: {error}")
@@ -67,7 +67,7 @@ def _wanted(there: list[str], columns: Columns, problems: Problems) -> list[str]
         problems.fatal(f"{shown}, but {twice!r} comes twice")
     if not any(set(group).issubset(found) for group in (columns.texts, features) if group):
         missing = " nor ".join(repr(name) for name in (*columns.texts, *features) if name not in found)
-        problems.fatal(f"{shown}, but there is no {missing}: give columns=Columns(text=..., features=...)")
+        problems.fatal(f"{shown}, but there is no {missing}: give columns=Columns(text=..., features=[...])")
     return found
 
 
