@@ -93,10 +93,26 @@ def test_fields_can_be_called_otherwise() -> None:
     assert examples(line, columns=numbers) == [({"a": 1.5}, [], 1.0)]
 
 
-@pytest.mark.parametrize("wrong", [{"text": None, "features": None}, {"separator": ""}])
-def test_columns_that_make_no_sense(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InvalidParameterError, match="Columns"):
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"text": None, "features": None}, "Columns: text and features are both None"),
+        ({"separator": ""}, "Columns: separator must not be empty"),
+        ({"features": ["height", "weight"]}, "Columns: 'weight' is a text or a feature, and the weight of the example"),
+        ({"text": ["a", "b"], "weight": "b"}, "Columns: 'b' is a text or a feature, and the weight of the example"),
+    ],
+)
+def test_columns_that_make_no_sense(wrong: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidParameterError, match=reason):
         files.Columns(**wrong)
+
+
+def test_a_feature_may_be_called_weight() -> None:
+    columns = files.Columns(features=["weight"], weight=None)
+    assert examples("weight,label\n4,cat\n,dog\n", columns=columns) == [
+        ({"weight": 4.0}, ["cat"], 1.0),
+        ({}, ["dog"], 1.0),
+    ]
 
 
 TABLE = """text,id,labels,weight
@@ -328,6 +344,10 @@ def test_parquet_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path = tmp_path / "a.parquet"
     path.write_bytes(b"PAR1 and no more")
     with pytest.raises(InvalidInputError, match="a.parquet: not a Parquet file, or a damaged one"):
+        list(files.read(path))
+    pq.write_table(pa.table({"text": ["a"], "label": ["x"]}), path)
+    path.write_bytes(path.read_bytes().replace(b"text", b"te\xff\xff"))
+    with pytest.raises(InvalidInputError, match="a.parquet: not a Parquet file, or a damaged one: 'utf-8' codec"):
         list(files.read(path))
     with pytest.raises(InvalidInputError, match="the stream: a Parquet file is read from its end: give the path"):
         list(files.read(io.BytesIO(path.read_bytes())))
