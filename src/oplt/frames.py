@@ -15,11 +15,19 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from oplt import _core
 from oplt.errors import InvalidInputError
 
-__all__ = ["as_columns", "as_values", "is_column", "is_frame", "is_indicator"]
+__all__ = ["as_columns", "as_indicators", "as_values", "is_column", "is_frame", "is_indicator"]
 
 _LIBRARIES = frozenset({"pandas", "polars", "pyarrow", "modin", "cudf"})
+
+# What to do with columns that are no features, by type.
+_HINTS = {
+    "String": "cast it to a categorical type for a feature of each value",
+    "Object": "convert it to numbers, or leave it out",
+    "Unknown": "make it dense if it is sparse (or give df.sparse.to_coo()), or leave it out",
+}
 
 
 def is_frame(value: Any) -> bool:
@@ -39,10 +47,18 @@ def as_columns(frame: Any, what: str) -> tuple[list[Any], sp.csr_array]:
     parts = [sp.csr_array((len(table), 0), dtype=np.float64)]
     for name, column in zip(table.columns, table.iter_columns(), strict=True):
         own_names, part = _features(column, name, what)
-        _check_finite(part, own_names, what)
+        _check_size(part, own_names, what)
         names += own_names
         parts.append(part)
     return names, sp.hstack(parts, format="csr")
+
+
+def as_indicators(frame: Any, what: str) -> tuple[list[Any], sp.csr_array]:
+    """Make names and values of a frame that has a column of 0 and 1 for each label. None of them may be null."""
+    table = _through_narwhals(frame, what)
+    for name, column in zip(table.columns, table.iter_columns(), strict=True):
+        _refuse_nulls(column, f"column {name!r} of {what}", "0, if the label does not apply")
+    return as_columns(frame, what)
 
 
 def is_column(value: Any, what: str) -> bool:
@@ -69,12 +85,16 @@ def as_values(column: Any, what: str) -> list[Any]:
         if series.dtype.is_numeric():
             msg = f"{what} is a frame with one column of numbers: give the column itself, df['{name}']"
             raise InvalidInputError(msg)
-    if series.null_count():
-        row = int(np.argmax(series.is_null().to_numpy()))
-        msg = f"row {row} of {what} is null: leave the row out, or fill in what it should be ([] for no labels)"
-        raise InvalidInputError(msg)
+    _refuse_nulls(series, what, "[], if there are no labels" if what == "Y" else "what it should be")
     values: list[Any] = series.to_list()
     return values
+
+
+def _refuse_nulls(series: Any, what: str, instead: str) -> None:
+    if series.null_count():
+        row = int(np.argmax(series.is_null().to_numpy()))
+        msg = f"row {row} of {what} is null: leave the row out, or fill in {instead}"
+        raise InvalidInputError(msg)
 
 
 def _through_narwhals(value: Any, what: str) -> Any:
@@ -105,7 +125,7 @@ def _supported(value: Any) -> Any:
 def _features(series: Any, name: Any, what: str) -> tuple[list[Any], sp.csr_array]:
     kind = str(series.dtype)
     if series.dtype.is_numeric() or kind == "Boolean":
-        return [name], _one_column(series.cast(_float64()).fill_null(0.0).to_numpy())
+        return [name], _one_column(_as_floats(series, name, what))
     nulls = series.is_null().to_list()
     values = [None if null else value for value, null in zip(series.to_list(), nulls, strict=True)]
     if kind.startswith(("Categorical", "Enum")):
@@ -115,13 +135,19 @@ def _features(series: Any, name: Any, what: str) -> tuple[list[Any], sp.csr_arra
         return [name], _one_column(np.array([bool(value) for value in values], dtype=np.float64))
     if types <= {list, tuple, np.ndarray}:
         return _positions(values, name, what)
-    hint = "cast it to a categorical type for a feature of each value" if kind == "String" else "leave it out"
+    hint = _HINTS.get(kind, "leave it out")
     msg = f"column {name!r} of {what} is of type {kind}, which is no feature: {hint}"
     raise InvalidInputError(msg)
 
 
-def _float64() -> Any:
-    return importlib.import_module("narwhals.stable.v2").Float64
+def _as_floats(series: Any, name: Any, what: str) -> npt.NDArray[np.float64]:
+    float64 = importlib.import_module("narwhals.stable.v2").Float64
+    try:
+        values: npt.NDArray[np.float64] = series.cast(float64).fill_null(0.0).to_numpy()
+    except ValueError as error:  # Arrow refuses integers that a float would round
+        msg = f"column {name!r} of {what} cannot be converted to float64: {error}"
+        raise InvalidInputError(msg) from None
+    return values
 
 
 def _one_column(values: npt.NDArray[np.float64]) -> sp.csr_array:
@@ -150,11 +176,14 @@ def _positions(values: list[Any], name: Any, what: str) -> tuple[list[Any], sp.c
     return [f"{name}[{i}]" for i in range(width)], sp.csr_array(dense)
 
 
-def _check_finite(matrix: sp.csr_array, names: list[Any], what: str) -> None:
-    bad = ~np.isfinite(matrix.data)
+def _check_size(matrix: sp.csr_array, names: list[Any], what: str) -> None:
+    bad = ~(np.abs(matrix.data) <= _core.LARGEST_VALUE)  # so written, NaN is bad too
     if bad.any():
         at = int(np.argmax(bad))
         row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
         name = names[matrix.indices[at]]
-        msg = f"column {name!r} of {what} has the value {matrix.data[at]} in row {row}: values must be finite"
+        msg = (
+            f"column {name!r} of {what} has the value {matrix.data[at]} in row {row}:"
+            f" values must be finite and at most {_core.LARGEST_VALUE:g} in size"
+        )
         raise InvalidInputError(msg)

@@ -140,6 +140,9 @@ def _as_csr(matrix: Any, what: str) -> Any:
     if matrix.ndim != 2:
         msg = f"{what} must have rows and columns, got an array of {matrix.ndim} dimension(s)"
         raise InvalidInputError(msg)
+    if np.ma.is_masked(matrix):
+        msg = f"{what} has masked values: fill in what they should be, by {what}.filled(0) if they are absent"
+        raise InvalidInputError(msg)
     if matrix.dtype.kind not in "biuf":
         msg = f"{what} must be a matrix of numbers, got one of {matrix.dtype}"
         raise InvalidInputError(msg)
@@ -149,7 +152,8 @@ def _as_csr(matrix: Any, what: str) -> Any:
     try:
         if getattr(matrix, "format", None) in ("csc", "bsr"):
             matrix.check_format(full_check=True)  # SciPy's conversion would trust what it finds
-        csr = sp.csr_array(matrix)
+        # SciPy has no float16, in which embeddings are often kept.
+        csr = sp.csr_array(matrix.astype(np.float32) if matrix.dtype == np.float16 else matrix)
     except ValueError as error:
         msg = f"{what} is not a valid sparse matrix: {error}"
         raise InvalidInputError(msg) from None
@@ -260,8 +264,9 @@ def _check_size(rows: NamedRows) -> None:
     if bad.any():
         position = int(np.argmax(bad))
         row = int(np.searchsorted(rows.indptr, position, side="right")) - 1
+        (name,) = listed(rows.names[position : position + 1])
         msg = (
-            f"feature {rows.names[position]!r} of row {row} has the value {rows.values[position]}:"
+            f"feature {name!r} of row {row} has the value {rows.values[position]}:"
             f" values must be finite and at most {_LARGEST_VALUE:g} in size"
         )
         raise InvalidInputError(msg)
@@ -297,7 +302,7 @@ def _indicator_labels(csr: Any) -> NamedLabels:
 def _frame_labels(frame: Any) -> NamedLabels:
     if not frames.is_indicator(frame, "Y"):
         return _listed_labels(frames.as_values(frame, "Y"))
-    names, matrix = frames.as_columns(frame, "Y")
+    names, matrix = frames.as_indicators(frame, "Y")
     check_names(names, "column")
     labels = _indicator_labels(_as_csr(matrix, "Y"))
     return NamedLabels(labels.indptr, [names[column] for column in listed(labels.names)])

@@ -115,6 +115,19 @@ def test_the_command_that_is_proposed_next_works(tmp_path: Path, texts: Path, mo
     assert run("train", texts, "--model", "m.oplt").stderr.endswith("Now: oplt predict m.oplt new.jsonl\n")
 
 
+def test_a_column_of_numbers_may_be_called_weight(tmp_path: Path) -> None:
+    table, target = tmp_path / "animals.csv", tmp_path / "m.oplt"
+    table.write_text("height,weight,label\n0.3,4,cat\n,500,cow\n0.2,,rat\n")
+    run("train", table, "--model", target, "--number-columns", "height,weight")
+    expected = OnlinePLT()
+    expected.learn_many([{"height": 0.3, "weight": 4}, {"weight": 500}, {"height": 0.2}], ["cat", "cow", "rat"])
+    assert fingerprint(target) == expected.fingerprint()
+    told = refused(
+        "train", table, "-m", target, "-f", "--number-columns", "height", "--weight-column", "height", code=2
+    )
+    assert told.endswith("too: give another --weight-column")
+
+
 def test_lines_that_are_no_examples_are_left_out_and_told(tmp_path: Path, texts: Path) -> None:
     bad = tmp_path / "bad.jsonl"
     bad.write_bytes(b'{"text": "cut o\n' * 7 + texts.read_bytes())

@@ -49,6 +49,11 @@ BAD_CALLS: dict[str, tuple[Call, str]] = {
     "huge value": (lambda m: m.learn_one({"a": 1e300}, "x"), r"at most 1e\+12"),
     "value that is no number": (lambda m: m.learn_one({"a": "1"}, "x"), r"feature 'a' of row 0 has the value '1'"),
     "value None": (lambda m: m.learn_many([{}, {"a": None}], ["x", "y"]), r"of row 1 has the value None"),
+    "masked values": (
+        lambda m: m.learn_many(np.ma.masked_equal([[1.0, 2.0]], 2.0), ["x"]),
+        r"X has masked values: fill in what they should be, by X.filled\(0\) if they are absent",
+    ),
+    "too large in a matrix": (lambda m: m.learn_many(np.array([[0.0, 1e13]]), ["x"]), r"feature 1 of row 0 has the"),
     "NaN in a matrix": (
         lambda m: m.learn_many(np.array([[1.0, 2.0], [0.0, np.nan]]), ["x", "y"]),
         r"X has the value nan in row 1, column 1",

@@ -4,14 +4,19 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from oplt import InvalidInputError, InvalidParameterError, MissingPackageError, OnlinePLT, files
 from oplt.datasets import load_xmlc
+from oplt.files import _table
+from oplt.files._table import cells
 
 
 def examples(text: str, **options: Any) -> list[tuple[Any, ...]]:
@@ -55,6 +60,7 @@ def test_json_lines_of_features() -> None:
         ('{"text": "a", "labels": [], "weight": 0}', "the weight must be a number above 0 and at most"),
         ('{"text": "a", "labels": [], "weight": null}', "the weight must be a number above 0 and at most"),
         ('{"text": "a", "labels": [], "weight": true}', "the weight must be a number above 0 and at most"),
+        (f'{{"text": "a", "labels": [], "weight": 1{"0" * 400}}}', "the weight must be a number above 0 and at most"),
         ('{"features": {"b": NaN}, "labels": []}', "feature 'b' has the value nan: values are finite numbers up to"),
         ('{"features": {"a": 1, "b": 1e40}, "labels": []}', "feature 'b' has the value 1e+40: values are finite"),
         ('{"features": {"b": "1"}, "labels": []}', "feature 'b' has the value '1': values are finite numbers up to"),
@@ -62,6 +68,8 @@ def test_json_lines_of_features() -> None:
         ('{"features": ["a", "b"], "labels": []}', "features must be names with values, as an object or as pairs"),
         ('{"features": [["a", 1], ["a", 2]], "labels": []}', "a feature comes twice"),
         ('{"features": [[[], 1]], "labels": []}', "feature 0 is []"),
+        ('{"features": {"a": 1, "b": 2, "a": 3}, "labels": []}', "line 2: 'a' comes twice in one object"),
+        ('{"text": "a", "labels": ["x"], "labels": ["y"]}', "line 2: 'labels' comes twice in one object"),
         ("[" * 100_000, "nested too deeply"),
     ],
 )
@@ -85,10 +93,26 @@ def test_fields_can_be_called_otherwise() -> None:
     assert examples(line, columns=numbers) == [({"a": 1.5}, [], 1.0)]
 
 
-@pytest.mark.parametrize("wrong", [{"text": None, "features": None}, {"separator": ""}])
-def test_columns_that_make_no_sense(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InvalidParameterError, match="Columns"):
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"text": None, "features": None}, "Columns: text and features are both None"),
+        ({"separator": ""}, "Columns: separator must not be empty"),
+        ({"features": ["height", "weight"]}, "Columns: 'weight' is a text or a feature, and the weight of the example"),
+        ({"text": ["a", "b"], "weight": "b"}, "Columns: 'b' is a text or a feature, and the weight of the example"),
+    ],
+)
+def test_columns_that_make_no_sense(wrong: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidParameterError, match=reason):
         files.Columns(**wrong)
+
+
+def test_a_feature_may_be_called_weight() -> None:
+    columns = files.Columns(features=["weight"], weight=None)
+    assert examples("weight,label\n4,cat\n,dog\n", columns=columns) == [
+        ({"weight": 4.0}, ["cat"], 1.0),
+        ({}, ["dog"], 1.0),
+    ]
 
 
 TABLE = """text,id,labels,weight
@@ -190,6 +214,18 @@ def test_many_open_quotes_are_each_skipped() -> None:
     assert reader.skipped.count == 2000
 
 
+def test_a_quoted_cell_may_have_many_lines_with_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line adds to the work once: a cell is divided when its end is there, not at every quote before."""
+    divided: list[str] = []
+    monkeypatch.setattr(_table, "cells", lambda text, delimiter: divided.append(text) or cells(text, delimiter))
+    cell = 'he said ""yes"",\n""""\n' * 500
+    assert examples(f'text,labels\n"{cell}","a"\n"b","c\n"\n') == [
+        (cell.replace('""', '"'), ["a"], 1.0),
+        ("b", ["c"], 1.0),
+    ]
+    assert len(divided) == 5  # the header, and each row without its end and with it
+
+
 def test_fasttext_lines() -> None:
     text = "__label__a __label__b:c  some  text\n\nno label\nbehind __label__d it\r\n__label__e\n"
     assert examples(text) == [
@@ -221,7 +257,8 @@ def test_vowpal_wabbit_lines() -> None:
         ("1| a", "'1' touches the '|', which makes it a tag: put a space between labels and '|'"),
         ("1 2 3 | a", "before the '|' come labels and a weight, got '1 2 3'"),
         ("1,,2 | a", "there is a comma too many: labels are written 1,2"),
-        ("1:0.5 | a", "cost-sensitive labels such as '1:0.5' are not read: labels are written 1,2"),
+        ("1:0.5 | a", "labels with costs, such as '1:0.5', are not read: labels are written 1,2"),
+        ("2:-1:0.3 | a", "labels with costs, such as '2:-1:0.3', are not read: labels are written 1,2"),
         ("1 x | a", "the weight must be a number above 0"),
         ("1 0 | a", "the weight must be a number above 0"),
         ("1 | a:x", "features are written name or name:value, the value a number, got 'a:x'"),
@@ -265,7 +302,7 @@ def test_empty_lines_at_the_end_of_xmlc_count_if_the_header_says_so() -> None:
     ("text", "reason"),
     [
         ("2 5 3\n1 1:1\n", "the stream: the header says 2 examples, but 1 follow: is the file cut off?"),
-        ("1 5 3\n1 1:1\n1 1:1\n", "the stream: the header says 1 examples, but 2 follow: is the file cut off?"),
+        ("1 5 3\n1 1:1\n1 1:1\n", "the stream: the header says 1 examples, but 2 follow"),
         (
             "2 5 3\n1 1:1\n3 1:1\n",
             "the stream, line 3: label '3' is too large: the largest allowed is 2, as the header",
@@ -292,11 +329,9 @@ def test_values_of_xmlc_that_no_model_takes_are_bad() -> None:
 
 
 def test_parquet(tmp_path: Path) -> None:
-    arrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "a.parquet"
     table = {"text": ["a", "b", None, "d"], "labels": [["x"], [], ["y"], None], "weight": [1.0, 2.0, 1.0, 1.0]}
-    parquet.write_table(arrow.table(table), path, row_group_size=2)
+    pq.write_table(pa.table(table), path, row_group_size=2)
     with pytest.raises(InvalidInputError, match="a.parquet, row 3: 'text' must be a text, got None"):
         list(files.read(path))
     reader = files.read(path, on_error="skip", batch=1)
@@ -307,12 +342,10 @@ def test_parquet(tmp_path: Path) -> None:
 
 
 def test_parquet_of_features(tmp_path: Path) -> None:
-    arrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "a.pq"
-    maps = arrow.array([[("a", 1.0)], []], type=arrow.map_(arrow.string(), arrow.float32()))
-    structs = arrow.array([{"a": 1.0, "b": None}, {"a": None, "b": 2.0}])
-    parquet.write_table(arrow.table({"m": maps, "s": structs, "n": [1, None], "label": [1, 2]}), path)
+    maps = pa.array([[("a", 1.0)], []], type=pa.map_(pa.string(), pa.float32()))
+    structs = pa.array([{"a": 1.0, "b": None}, {"a": None, "b": 2.0}])
+    pq.write_table(pa.table({"m": maps, "s": structs, "n": [1, None], "label": [1, 2]}), path)
 
     def rows(features: Any) -> list[Any]:
         return [x for x, _, _ in files.read(path, columns=files.Columns(features=features)).examples()]
@@ -323,16 +356,43 @@ def test_parquet_of_features(tmp_path: Path) -> None:
 
 
 def test_parquet_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pyarrow")
     path = tmp_path / "a.parquet"
     path.write_bytes(b"PAR1 and no more")
     with pytest.raises(InvalidInputError, match="a.parquet: not a Parquet file, or a damaged one"):
+        list(files.read(path))
+    pq.write_table(pa.table({"text": ["a"], "label": ["x"]}), path)
+    path.write_bytes(path.read_bytes().replace(b"text", b"te\xff\xff"))
+    with pytest.raises(InvalidInputError, match="a.parquet: not a Parquet file, or a damaged one: 'utf-8' codec"):
         list(files.read(path))
     with pytest.raises(InvalidInputError, match="the stream: a Parquet file is read from its end: give the path"):
         list(files.read(io.BytesIO(path.read_bytes())))
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(MissingPackageError, match=r"need the package pyarrow: pip install 'oplt\[parquet\]'"):
         list(files.read(path))
+
+
+def test_a_file_that_is_parquet_only_by_its_name(tmp_path: Path) -> None:
+    for name, content in {"a.parquet.gz": gzip.compress(b"PAR1 and so on"), "a.pq": b"some text\n"}.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InvalidInputError, match=f"{name}: by its name it is a Parquet file, but not by its"):
+            files.read(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("names", "columns", "reason"),
+    [
+        (["body", "label"], files.Columns(), "'body', 'label', but there is no 'text' nor 'features': give columns="),
+        (["a", "label"], files.Columns(features=["a", "b"]), "but there is no 'text' nor 'b': give columns="),
+        (["text", "text", "label"], files.Columns(), "the columns are 'text', 'text', 'label', but 'text' comes twice"),
+        (["text"], files.Columns(), "the columns are 'text', but there is neither 'labels' nor 'label'"),
+    ],
+)
+def test_parquet_that_lacks_columns(tmp_path: Path, names: list[str], columns: files.Columns, reason: str) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table([pa.array(["x"])] * len(names), names=names), path)
+    for on_error in ("raise", "skip"):
+        with pytest.raises(InvalidInputError, match=reason):
+            list(files.read(path, columns=columns, on_error=on_error))
 
 
 def test_what_is_read_can_be_learnt() -> None:

@@ -73,6 +73,9 @@ def test_columns_of_zeros_and_ones_are_indicators(make: Make) -> None:
     assert learnt(make(COLUMNS), Y) == learnt(ROWS, [["sports"], [], ["politics", "sports"]])
     wrong = make({"sports": [1, 0, 2], "politics": [0, 0, 1]})
     assert "an indicator matrix holds 0 and 1 only" in refused(make(COLUMNS), wrong)
+    unknown = make({"sports": [1, 0, 1], "politics": [0, None, 1]})  # nobody has said that it does not apply
+    message = refused(make(COLUMNS), unknown)
+    assert message.startswith("row 1 of column 'politics' of Y is null: leave the row out, or fill in 0, if")
 
 
 CATEGORICAL = {
@@ -103,14 +106,29 @@ def test_nulls(make: Make) -> None:
     nothing = make({"a": [None, 1.0], "b": [None, True]})
     assert learnt(nothing, ["x", "y"]) == learnt([{}, {"a": 1, "b": 1}], ["x", "y"])
     with_null = make({"labels": ["x", None, "y"], "n": [1.0, None, 1.0]})
-    assert refused(ROWS, with_null["labels"]).startswith("row 1 of Y is null: leave the row out, or fill in")
-    assert refused(ROWS, ["x", "y", "z"], with_null["n"]).startswith("row 1 of weights is null: leave the row out")
+    message = "row 1 of {} is null: leave the row out, or fill in {}"
+    assert refused(ROWS, with_null["labels"]) == message.format("Y", "[], if there are no labels")
+    assert refused(ROWS, ["x", "y", "z"], with_null["n"]) == message.format("weights", "what it should be")
 
 
 @pytest.mark.parametrize("make", [polars, arrow])
 def test_nan_is_no_null(make: Make) -> None:
     frame = make({"a": [1.0, float("nan")]})
-    assert refused(frame, ["x", "y"]) == "column 'a' of X has the value nan in row 1: values must be finite"
+    assert refused(frame, ["x", "y"]).startswith("column 'a' of X has the value nan in row 1: values must be finite")
+
+
+@LIBRARIES
+def test_values_that_are_too_large_are_refused_by_the_name_of_the_column(make: Make) -> None:
+    message = "column 'b' of X has the value 2000000000000.0 in row 1: values must be finite and at most 1e+12 in size"
+    assert refused(make({"a": [1.0, 1.0], "b": [1.0, 2e12]}), ["x", "y"]) == message
+    assert refused(make({"b": np.array([2**64 - 1], dtype=np.uint64)}), ["x"]).startswith("column 'b' of X ")
+
+
+def test_what_to_do_with_columns_that_are_no_features() -> None:
+    objects = pd.DataFrame({"a": pd.Series([1, 2.5], dtype=object)})
+    assert "is of type Object, which is no feature: convert it to numbers, or" in refused(objects, ["x", "y"])
+    sparse = pd.DataFrame.sparse.from_spmatrix(sp.csr_array(np.eye(2)))
+    assert "which is no feature: make it dense if it is sparse (or give df.sparse.to_coo())" in refused(sparse, "xy")
 
 
 @LIBRARIES

@@ -127,6 +127,15 @@ def test_every_sparse_format_and_number_type_is_taken(kind: str, dtype: type) ->
     assert model.fingerprint() == expected.fingerprint()
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.int8, np.uint64, np.longdouble])
+def test_a_dense_matrix_may_be_of_any_numbers(dtype: type) -> None:
+    dense = np.array([[1, 0, 2], [0, 3, 0]])
+    model, expected = OnlinePLT(), OnlinePLT()
+    model.learn_many(dense.astype(dtype), ["a", "b"])
+    expected.learn_many(dense, ["a", "b"])
+    assert model.fingerprint() == expected.fingerprint()
+
+
 def test_an_interrupted_prediction_ends_soon(soon_ctrl_c: Callable[[], None]) -> None:
     model = OnlinePLT(arity=2, max_leaves=2)
     model.learn_many(sp.random_array((400, 50), density=0.5, rng=0), list(range(400)))

@@ -49,6 +49,7 @@ PYTHON_TO_OPTIONS = {
     "give format= one of": "give --format one of",
     "give a format, one of": "give --to one of",
     "if labels are not wanted, use labels=None": "if it is another one, give --labels-column",
+    "give weight=None, or the name of another field": "give another --weight-column",
     "give columns=Columns(text=..., features=[...])": "give --text-column, or --number-columns for numbers",
     "say which is wanted by text=None or features=None": "give --use text or --use features",
     "say what holds the text or the features by text= or features=": "give --text-column or --features-column",

@@ -104,7 +104,7 @@ class DataOptions:
             text=None if self.use == "features" else (texts or Columns.text),
             features=None if self.use == "text" else (numbers or self.features_column or Columns.features),
             labels=labels if with_labels else None,
-            weight=self.weight_column or Columns.weight,
+            weight=self.weight_column or (None if Columns.weight in (*texts, *numbers) else Columns.weight),
             separator=self.separator,
         )
 

@@ -68,7 +68,8 @@ class Columns:
         The labels. If not given, ``labels`` or ``label``, whichever there is. None: they are not read, and no example
         has any; so are files read whose labels are not known.
     weight
-        How much an example counts; where there is none, 1.
+        How much an example counts; where there is none, 1. None: all count 1, so that a feature may be called
+        ``weight``.
     separator
         Between the labels of one cell of CSV or TSV. A column called ``label`` holds one label: it is not divided.
 
@@ -92,6 +93,12 @@ class Columns:
     def __post_init__(self) -> None:
         if self.text is None and self.features is None:
             msg = "Columns: text and features are both None, but an example has one of them"
+            raise InvalidParameterError(msg)
+        if self.weight is not None and self.weight in (*self.texts, *_listed(self.features)):
+            msg = (
+                f"Columns: {self.weight!r} is a text or a feature, and the weight of the example, too:"
+                " give weight=None, or the name of another field"
+            )
             raise InvalidParameterError(msg)
         if not self.separator:
             msg = "Columns: separator must not be empty"
@@ -346,7 +353,7 @@ def as_weight(given: Any) -> float:
     """Check a weight: a number, or its text."""
     try:
         weight = as_number(given) if isinstance(given, str) else given + 0.0
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         weight = None
     if weight is None or isinstance(given, bool) or not 0 < weight <= _LARGEST_WEIGHT:
         msg = f"the weight must be a number above 0 and at most {_LARGEST_WEIGHT:g}, got {briefly(given)}"

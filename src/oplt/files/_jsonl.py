@@ -35,7 +35,9 @@ def examples(lines: Iterator[tuple[int, str]], columns: Columns, problems: Probl
 
 def _parsed(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = _DECODER.decode(text)
+    except NotAnExampleError:
+        raise
     except ValueError as error:
         what = f"{error.msg} in column {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else str(error)
         msg = f"not JSON: {what}"
@@ -47,6 +49,19 @@ def _parsed(text: str) -> dict[str, Any]:
         msg = f'an example is an object, such as {{"text": "...", "labels": ["..."]}}, got {briefly(found)}'
         raise NotAnExampleError(msg)
     return found
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its names and values. Of names that come twice, Python's own would lose all but the last."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        msg = f"{next(name for name in names if names.count(name) > 1)!r} comes twice in one object"
+        raise NotAnExampleError(msg)
+    return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct)
 
 
 def from_fields(fields: dict[str, Any], columns: Columns, number: int) -> Example:

@@ -14,15 +14,16 @@ from oplt.files._examples import Columns, Example, NotAnExampleError, Problems
 from oplt.files._jsonl import from_fields
 from oplt.files._source import Source
 
-__all__ = ["MAGIC", "examples"]
+__all__ = ["MAGIC", "NOT_READABLE", "examples"]
 
 MAGIC = b"PAR1"
+NOT_READABLE = "a Parquet file is read from its end: give the path of a file that is not compressed again"
 
 
 def examples(source: Source, size: int, columns: Columns, problems: Problems) -> Iterator[Example]:
     """Read examples, so many rows at a time."""
     if source.path is None or source.compression is not None:
-        problems.fatal("a Parquet file is read from its end: give the path of a file that is not compressed again")
+        problems.fatal(NOT_READABLE)
     for number, row in enumerate(_rows(source.path, size, columns, problems), 1):
         try:
             yield from_fields(_plain(row, columns), columns, number)
@@ -37,7 +38,7 @@ def _rows(path: Path, size: int, columns: Columns, problems: Problems) -> Iterat
             wanted = _wanted(file.schema_arrow.names, columns, problems)
             for part in file.iter_batches(batch_size=size, columns=wanted):
                 yield from part.to_pylist()
-    except (arrow.ArrowException, OSError) as error:
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the file cannot be read; what is wrong with its content has no number
         problems.fatal(f"not a Parquet file, or a damaged one: {error}")
@@ -52,14 +53,22 @@ def _package(name: str) -> Any:
 
 
 def _wanted(there: list[str], columns: Columns, problems: Problems) -> list[str]:
-    """Only these columns are read from the disk."""
+    """Only these columns are read from the disk. Refuses a table of which no row could be read."""
+    shown = f"the columns are {', '.join(map(repr, there))}"
     try:
         labels = columns.find_labels(there)
     except NotAnExampleError as error:
-        problems.fatal(f"the columns are {', '.join(map(repr, there))}, but {error}")
+        problems.fatal(f"{shown}, but {error}")
     features = [columns.features] if isinstance(columns.features, str) else columns.numbers
     names = dict.fromkeys([*columns.texts, *features, labels, columns.weight])
-    return [name for name in names if name in there]
+    found = [name for name in names if name in there]
+    twice = next((name for name in found if there.count(name) > 1), None)
+    if twice is not None:
+        problems.fatal(f"{shown}, but {twice!r} comes twice")
+    if not any(set(group).issubset(found) for group in (columns.texts, features) if group):
+        missing = " nor ".join(repr(name) for name in (*columns.texts, *features) if name not in found)
+        problems.fatal(f"{shown}, but there is no {missing}: give columns=Columns(text=..., features=[...])")
+    return found
 
 
 def _plain(row: dict[str, Any], columns: Columns) -> dict[str, Any]:

@@ -95,6 +95,9 @@ def read(
     if on_error not in ("raise", "skip"):
         msg = f'on_error must be "raise" or "skip", got {on_error!r}'
         raise InvalidParameterError(msg)
+    if not isinstance(columns, Columns | None):
+        msg = f"columns must be oplt.files.Columns(...), got {columns!r}"
+        raise InvalidParameterError(msg)
     size = count("batch", batch)
     known = None if format is None else checked(format)
     return Reader(Source(source, live=live), known, size, columns or Columns(), skip=on_error == "skip")
@@ -153,6 +156,8 @@ class Reader:
         if not self._source.start or (len(sample) < SAMPLE and not any(line.strip() for _, line in sample)):
             self.skipped.fatal("there is no example: the file is empty")
         format = chosen(format, self._source.name, [line for _, line in sample], columns)  # noqa: A001
+        if format == "parquet":  # by its name only
+            self.skipped.fatal(f"by its name it is a Parquet file, but not by its content; {_parquet.NOT_READABLE}")
         if format == "xmlc":
             return format, _xmlc.batches(lines, size, self.skipped, self._source.would_wait)
         examples = _LINE_FORMATS[format](decoded(lines, self.skipped), columns, self.skipped)

@@ -19,6 +19,8 @@ __all__ = ["DELIMITERS", "cells", "delimiter_of", "examples", "header", "line"]
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 _OTHER_DELIMITERS = {",": ";"}  # of spreadsheets where numbers have a comma
 
+_CLOSING_QUOTE = re.compile(r'(?<!")(?:"")*"(?!")')  # quotes in pairs stand for themselves
+
 Line = tuple[int, str]
 
 
@@ -161,13 +163,13 @@ def _records(given: Iterator[Line], delimiter: str, problems: Problems) -> Itera
 
 
 def _up_to_quote(lines: _Lines, more: list[Line], most: int) -> str | None:
-    """Take lines up to one that may close a quote; None if there is none near enough."""
+    """Take lines up to the one that closes an open quote; None if there is none near enough."""
     taken: list[str] = []
     while most > 0 and (following := lines.take()) is not None:
         more.append(following)
         taken.append(following[1])
         most -= len(following[1])
-        if '"' in following[1]:
+        if _CLOSING_QUOTE.search(following[1]):
             return "".join(taken)
     return None
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The lines of Vowpal Wabbit: `labels weight 'tag|namespace:scale name:value name ... |namespace ...`.
 
-Of its labels, the multi-label form `1,2` and the simple form `1` are read; cost-sensitive ones are refused. A name that
+Of its labels, the multi-label form `1,2` and the simple form `1` are read; those with costs are refused. A name that
 is a whole number is an integer, as it is to Vowpal Wabbit. A feature of a namespace is called `namespace^name`.
 """
 
@@ -27,7 +27,7 @@ __all__ = ["examples", "line"]
 
 _BLANKS = " \t\v\f\r\n"
 _WORD = re.compile(f"[^{_BLANKS}]+")
-_COST = re.compile(r"[0-9]+:[-+.0-9eE]*")
+_COST = re.compile(r"[0-9]+(:[-+.0-9eE]*){1,2}")  # of a class, and its probability
 _NO_FEATURE = re.compile(f"[{_BLANKS}|:]")
 _NO_LABEL = re.compile(f"^'|[{_BLANKS}|,]|^{_COST.pattern}$")
 
@@ -68,7 +68,7 @@ def _head(head: str) -> tuple[list[Label], float]:
     labels = words[0].split(",") if words else []
     bad = next((label for label in labels if not label or _COST.fullmatch(label)), None)
     if bad is not None:
-        what = f"cost-sensitive labels such as {bad!r} are not read" if bad else "there is a comma too many"
+        what = f"labels with costs, such as {bad!r}, are not read" if bad else "there is a comma too many"
         msg = f"{what}: labels are written 1,2"
         raise NotAnExampleError(msg)
     return [as_name(label) for label in labels], as_weight(words[1]) if len(words) == 2 else 1.0

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -180,12 +180,23 @@ def _checked(item: Any, number: int) -> Example:
         raise InvalidInputError(msg)
     x, given, weight = (*item, 1.0)[:3]
     try:
-        labels = as_label_list(given if isinstance(given, (str, int)) or given is None else list(given))
-        checked_x = x if isinstance(x, str) else as_features({_plain(name): _plain(x[name]) for name in x})
+        labels = as_label_list(list(given) if _holds_labels(given) else _plain(given))
+        checked_x = x if isinstance(x, str) else as_features(_plain_features(x))
         return Example(checked_x, plain_names(labels), as_weight(_plain(weight)), number)
     except NotAnExampleError as error:
         msg = f"example {number}: {error}"
         raise InvalidInputError(msg) from None
+
+
+def _holds_labels(given: Any) -> bool:
+    return isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping))
+
+
+def _plain_features(x: Any) -> dict[Any, Any]:
+    if not isinstance(x, Mapping):
+        msg = f"x must be a text or a mapping from feature names to values, got {briefly(x)}"
+        raise NotAnExampleError(msg)
+    return {_plain(name): _plain(value) for name, value in x.items()}
 
 
 def _plain(value: Any) -> Any:

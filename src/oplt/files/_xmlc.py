@@ -60,7 +60,8 @@ def batches(lines: Iterator[Line], size: int, problems: Problems, would_wait: Ca
         if len(batch):
             yield batch
     if header and reader.n_lines != header[0]:
-        problems.fatal(f"the header says {header[0]} examples, but {reader.n_lines} follow: is the file cut off?")
+        hint = ": is the file cut off?" if reader.n_lines < header[0] else ""
+        problems.fatal(f"the header says {header[0]} examples, but {reader.n_lines} follow{hint}")
 
 
 class _Reader:
