@@ -223,7 +223,7 @@ def test_a_quoted_cell_may_have_many_lines_with_quotes(monkeypatch: pytest.Monke
         (cell.replace('""', '"'), ["a"], 1.0),
         ("b", ["c"], 1.0),
     ]
-    assert len(divided) == 5  # the header, and each row without its end and with it
+    assert len([row for row in divided if row != "text,labels\n"]) == 4  # each row without its end and with it
 
 
 def test_fasttext_lines() -> None:
