@@ -215,22 +215,27 @@ void LabelMemory::ask(RowView row, Query& query) const {
                          });
 }
 
-/// A list that is too long is left out: what many labels have says little. If all are too long, the shortest is taken.
+/// A list that is too long is left out: what many labels have says little. If all are too long, as those of dense
+/// features may be, there is nothing better: then as many are taken as all postings may be, or the shortest alone.
 void LabelMemory::look_through_postings(Query& query) const {
-  std::size_t n_postings = 0;
-  for (const FeatureId feature : query.heaviest_) {
-    const std::size_t n = postings_[feature].size();
-    if (n <= bounds_.labels && n_postings + n <= bounds_.all_postings) {
-      n_postings += n;
-      add_products(feature, query);
+  const auto look_through = [&](std::size_t most_labels) {
+    std::size_t n_postings = 0;
+    for (const FeatureId feature : query.heaviest_) {
+      const std::size_t n = postings_[feature].size();
+      if (n <= most_labels && n_postings + n <= bounds_.all_postings) {
+        n_postings += n;
+        add_products(feature, query);
+      }
     }
+    return n_postings > 0;
+  };
+  if (query.heaviest_.empty() || look_through(bounds_.labels) || look_through(bounds_.all_postings)) {
+    return;
   }
-  if (n_postings == 0 && !query.heaviest_.empty()) {
-    add_products(
-        *std::min_element(query.heaviest_.begin(), query.heaviest_.end(),
-                          [this](FeatureId a, FeatureId b) { return postings_[a].size() < postings_[b].size(); }),
-        query);
-  }
+  add_products(
+      *std::min_element(query.heaviest_.begin(), query.heaviest_.end(),
+                        [this](FeatureId a, FeatureId b) { return postings_[a].size() < postings_[b].size(); }),
+      query);
 }
 
 void LabelMemory::add_products(FeatureId feature, Query& query) const {

@@ -222,6 +222,27 @@ TEST("a feature that too many labels have does not hide the others") {
   CHECK_EQ(found.size(), 3U);
 }
 
+TEST("if too many labels have each feature, several features count all the same") {
+  // Labels lie on a quarter of a circle, so that it takes both features to tell them apart.
+  const auto on_circle = [](LabelId label) {
+    const double angle = (label + 0.5) / 200 * std::acos(0.0);
+    return std::vector<Real>{static_cast<Real>(std::cos(angle)), static_cast<Real>(std::sin(angle))};
+  };
+  const std::vector<FeatureId> features = {0, 1};
+  LabelMemory memory(kNoBound, {8, 100, 400});
+  for (LabelId label = 0; label < 200; ++label) {
+    memory.learn({features, on_circle(label)}, std::vector<LabelId>{label}, 1);
+  }
+  LabelMemory::Query query;
+  for (const LabelId label : {30U, 100U, 170U}) {
+    std::vector<LabelId> found;
+    memory.ask({features, on_circle(label)}, query);
+    memory.find_nearest(3, query, found);
+    std::sort(found.begin(), found.end());
+    CHECK_EQ(found, (std::vector<LabelId>{label - 1, label, label + 1}));
+  }
+}
+
 TEST("the nearest labels of a row are found through its features") {
   LabelMemory memory(kNoBound);
   const std::vector<Real> ones(3, 1);
