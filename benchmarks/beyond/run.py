@@ -36,10 +36,10 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "paper's setting": {"arity": 2, "max_leaves": 100, "gate": 0.0, "label_memory": 0},
     **{name: {**settings, "label_memory": 0} for name, settings in TREES.items()},
     **{f"memory, {name}": {**settings, "label_memory": 512} for name, settings in TREES.items()},
-    "memory of 64 features a label, tree": {"label_memory": 64},
-    "memory of 4096 features a label, tree": {"label_memory": 4096},
+    "memory of 64, tree": {"label_memory": 64},
+    "memory of 4096, tree": {"label_memory": 4096},
 }
-COLUMNS = ["", "progressive", "ECE@5", "log-loss@5", "test", "learn s", "predict ms/example", "MB"]
+COLUMNS = ["", "progressive", "test", "ECE@5", "log-loss@5", "learn s", "predict ms", "MB"]
 HEAD = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
 
 
@@ -82,9 +82,9 @@ def row(settings: dict[str, Any], train: tuple[Any, list[list[int]]], test: tupl
         learning += time.process_time() - start
     return [
         shown(progressive),
+        "–" if test is None else shown(scored(model, *test)),
         f"{calibration.ece(5):.3f}",
         f"{calibration.log_loss(5):.3f}",
-        "–" if test is None else shown(scored(model, *test)),
         f"{learning:.2f}",
         f"{1000 * predicting / n_predicted:.3f}",
         f"{model.memory_bytes / 1e6:.0f}",

@@ -16,8 +16,12 @@ namespace {
 
 constexpr std::size_t kManyCells = 8;  // for each feature of a row: then it is faster to look for the feature
 
-// An example's weight, as far as it counts here: beyond, sums would overflow.
+// An example's weight, as far as it counts here: beyond, sums would overflow or vanish.
+constexpr Real kLeastWeight = 1e-12F;
 constexpr Real kMostWeight = 1e12F;
+
+// Of a row or a label, to be compared: below, products and squares would vanish, and what is left of them is noise.
+constexpr Real kLeastNorm = 1e-15F;
 
 // What all labels have had of a feature, to have shares of it: below, its inverse would overflow.
 constexpr double kLeastTotal = 1e-30;
@@ -54,7 +58,7 @@ void LabelMemory::learn(RowView row, std::span<const LabelId> labels, Real weigh
     totals_.resize(weights_.size());
     postings_.resize(weights_.size());
   }
-  const double scale = scale_to_one(x) * std::min(weight, kMostWeight);
+  const double scale = scale_to_one(x) * std::clamp(weight, kLeastWeight, kMostWeight);
   scaled_.resize(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     scaled_[i] = static_cast<Real>(scale * x.values[i]);
@@ -215,22 +219,27 @@ void LabelMemory::ask(RowView row, Query& query) const {
                          });
 }
 
-/// A list that is too long is left out: what many labels have says little. If all are too long, the shortest is taken.
+/// A list that is too long is left out: what many labels have says little. If all are too long, as those of dense
+/// features may be, there is nothing better: then as many are taken as all postings may be, or the shortest alone.
 void LabelMemory::look_through_postings(Query& query) const {
-  std::size_t n_postings = 0;
-  for (const FeatureId feature : query.heaviest_) {
-    const std::size_t n = postings_[feature].size();
-    if (n <= bounds_.labels && n_postings + n <= bounds_.all_postings) {
-      n_postings += n;
-      add_products(feature, query);
+  const auto look_through = [&](std::size_t most_labels) {
+    std::size_t n_postings = 0;
+    for (const FeatureId feature : query.heaviest_) {
+      const std::size_t n = postings_[feature].size();
+      if (n <= most_labels && n_postings + n <= bounds_.all_postings) {
+        n_postings += n;
+        add_products(feature, query);
+      }
     }
+    return n_postings > 0;
+  };
+  if (query.heaviest_.empty() || look_through(bounds_.labels) || look_through(bounds_.all_postings)) {
+    return;
   }
-  if (n_postings == 0 && !query.heaviest_.empty()) {
-    add_products(
-        *std::min_element(query.heaviest_.begin(), query.heaviest_.end(),
-                          [this](FeatureId a, FeatureId b) { return postings_[a].size() < postings_[b].size(); }),
-        query);
-  }
+  add_products(
+      *std::min_element(query.heaviest_.begin(), query.heaviest_.end(),
+                        [this](FeatureId a, FeatureId b) { return postings_[a].size() < postings_[b].size(); }),
+      query);
 }
 
 void LabelMemory::add_products(FeatureId feature, Query& query) const {
@@ -293,7 +302,7 @@ void LabelMemory::visit_common(const Label& label, const Query& query, Visit vis
 }
 
 Similarity LabelMemory::similarity(LabelId label, const Query& query) const {
-  if (count(label) == 0 || query.norm_ == 0 || labels_[label].norm == 0) {
+  if (count(label) == 0 || query.norm_ < kLeastNorm || labels_[label].norm < kLeastNorm) {
     return {0, 0, 0, 0};
   }
   Real product = 0;

@@ -15,6 +15,10 @@ namespace {
 
 constexpr Real kNoShare = std::numeric_limits<Real>::infinity();  // the cell has no posting
 
+// Far above what there can be, and small enough that no similarity becomes NaN, whatever else is in a file.
+constexpr Real kMostFeatureWeight = 1e3F;
+constexpr Real kMostSum = 1e30F;
+
 void expect(bool fits, const char* what) {
   if (!fits) {
     throw FormatError(std::string("the label memory is damaged: ") + what);
@@ -24,6 +28,10 @@ void expect(bool fits, const char* what) {
 template <class T>
 bool all_finite(const std::vector<T>& numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](T number) { return std::isfinite(number); });
+}
+
+bool all_within(const std::vector<Real>& numbers, Real least, Real most) {
+  return std::all_of(numbers.begin(), numbers.end(), [&](Real number) { return number >= least && number <= most; });
 }
 
 }  // namespace
@@ -82,7 +90,9 @@ LabelMemory LabelMemory::load(std::uint32_t max_features, const Limits& limits, 
   expect(memory.n_learnt_ <= limits.examples, "it has more examples than the model");
   expect(memory.weights_.size() <= limits.features, "it has more features than the model");
   expect(memory.totals_.size() == memory.weights_.size(), "weights and totals of features differ in number");
-  expect(all_finite(memory.weights_) && all_finite(memory.totals_), "a feature has a weight that is not finite");
+  expect(all_within(memory.weights_, 0, kMostFeatureWeight),
+         "the weight of a feature is negative, too large, or no number");
+  expect(all_finite(memory.totals_), "the total of a feature is not finite");
   const auto counts = in.get_array<std::uint32_t>();
   const auto lasts = in.get_array<std::uint64_t>();
   const auto norms = in.get_array<Real>();
@@ -112,7 +122,7 @@ void LabelMemory::load_cells(std::span<const std::uint32_t> sizes, Reader& in) {
   expect(sums.size() == features.size() && shares.size() == features.size() &&
              std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}) == features.size(),
          "features and sums of labels differ in number");
-  expect(all_finite(sums), "a sum is not finite");
+  expect(all_within(sums, -kMostSum, kMostSum), "a sum is too large, or no number");
   std::size_t i = 0;
   for (LabelId label = 0; label < sizes.size(); ++label) {
     std::vector<Cell>& cells = labels_[label].cells;

@@ -19,6 +19,7 @@ constexpr std::size_t kSurePlaces = 10;  // the best candidates keep their place
 constexpr std::size_t kCalibrated = 10;  // best candidates whose probabilities are learnt: few look at others
 
 constexpr double kScoreScale = 4.0;
+constexpr double kMostScore = 1e6;   // no model learns to give more; a file may hold any weights
 constexpr double kLeastSlope = 0.2;  // probabilities must not turn the order of the scores round
 
 // Of what is known, each step keeps so much. The calibration has three weights to learn, and follows a stream in which
@@ -125,8 +126,10 @@ void LabelRanker::find_candidates(const Forest& forest, RowView x, std::size_t n
   describe(scratch.candidates, scratch.n_first, scratch.features);
 }
 
+/// A number, whatever the weights are: to sort what is none is undefined.
 double LabelRanker::score(const Scratch& scratch, std::size_t i) const {
-  return models_[bucket(scratch.candidates[i].count)].score(scratch.features[i]);
+  const double score = models_[bucket(scratch.candidates[i].count)].score(scratch.features[i]);
+  return std::min(kMostScore, std::max(-kMostScore, score));  // in this order, NaN is the least
 }
 
 /// The best first, equally good ones by ascending label id.

@@ -127,6 +127,13 @@ std::vector<std::byte> saved_bytes(const T& thing) {
   return bytes;
 }
 
+/// Damages what was saved: puts a value where another one of its size is.
+template <class T>
+void overwrite(std::vector<std::byte>& bytes, std::size_t place, T value) {
+  const auto piece = std::as_bytes(std::span(&value, 1));
+  std::copy(piece.begin(), piece.end(), bytes.begin() + static_cast<std::ptrdiff_t>(place));
+}
+
 /// Equal to the bit: unlike ==, it tells 0 from -0.
 inline bool same_bits(const std::vector<Cell>& a, const std::vector<Cell>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Cell& one, const Cell& other) {

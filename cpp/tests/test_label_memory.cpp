@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -222,6 +223,27 @@ TEST("a feature that too many labels have does not hide the others") {
   CHECK_EQ(found.size(), 3U);
 }
 
+TEST("if too many labels have each feature, several features count all the same") {
+  // Labels lie on a quarter of a circle, so that it takes both features to tell them apart.
+  const auto on_circle = [](LabelId label) {
+    const double angle = (label + 0.5) / 200 * std::acos(0.0);
+    return std::vector<Real>{static_cast<Real>(std::cos(angle)), static_cast<Real>(std::sin(angle))};
+  };
+  const std::vector<FeatureId> features = {0, 1};
+  LabelMemory memory(kNoBound, {8, 100, 400});
+  for (LabelId label = 0; label < 200; ++label) {
+    memory.learn({features, on_circle(label)}, std::vector<LabelId>{label}, 1);
+  }
+  LabelMemory::Query query;
+  for (const LabelId label : {30U, 100U, 170U}) {
+    std::vector<LabelId> found;
+    memory.ask({features, on_circle(label)}, query);
+    memory.find_nearest(3, query, found);
+    std::sort(found.begin(), found.end());
+    CHECK_EQ(found, (std::vector<LabelId>{label - 1, label, label + 1}));
+  }
+}
+
 TEST("the nearest labels of a row are found through its features") {
   LabelMemory memory(kNoBound);
   const std::vector<Real> ones(3, 1);
@@ -300,6 +322,20 @@ TEST("a damaged memory is refused") {
   CHECK_THROWS(FormatError, LabelMemory::load(16, kNoLimits, in));
 }
 
+TEST("a memory of numbers that cannot be is refused") {
+  const LabelMemory memory = taught(test::random_stream(9, 50), 16);
+  const std::vector<std::byte> saved = test::saved_bytes(memory);
+  const std::size_t first_weight = 3 * sizeof(std::uint64_t);
+  const std::size_t last_share = saved.size() - sizeof(Real);
+  const std::size_t last_sum = last_share - memory.n_cells() * sizeof(Real) - sizeof(std::uint64_t);
+  for (const std::size_t place : {first_weight, last_sum, last_share}) {
+    std::vector<std::byte> damaged = saved;
+    test::overwrite(damaged, place, place == last_share ? std::numeric_limits<Real>::quiet_NaN() : Real{1e38F});
+    Reader in(damaged);
+    CHECK_THROWS(FormatError, LabelMemory::load(16, kNoLimits, in));
+  }
+}
+
 TEST("a memory of more labels, features or examples than the model's is refused") {
   const LabelMemory memory = taught(test::random_stream(9, 50), 16);
   const std::vector<std::byte> saved = test::saved_bytes(memory);
@@ -314,7 +350,7 @@ TEST("a memory of more labels, features or examples than the model's is refused"
 }
 
 TEST("values and weights may be as large or small as they like") {
-  const std::vector<Real> sizes = {1e-38F, 1e-30F, 1e-12F, 1, 1e12F, 1e30F, 1e38F};
+  const std::vector<Real> sizes = {1e-45F, 1e-38F, 1e-30F, 1e-12F, 1, 1e12F, 1e30F, 1e38F};
   LabelMemory memory(kNoBound);
   for (LabelId label = 0; label < sizes.size(); ++label) {
     for (const Real weight : sizes) {

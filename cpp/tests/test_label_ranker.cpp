@@ -147,3 +147,24 @@ TEST("saved and loaded, it goes on alike") {
   CHECK(test::saved_bytes(both.ranker) != saved);
   CHECK_EQ(test::saved_bytes(loaded), test::saved_bytes(both.ranker));
 }
+
+TEST("whatever weights a file holds, an answer is in order") {
+  Both both;
+  for (const test::StreamExample& example : sorted_labels(test::random_stream(6, 300))) {
+    both.learn(example);
+  }
+  std::vector<std::byte> saved = test::saved_bytes(both.ranker);
+  std::size_t place = test::saved_bytes(both.ranker.memory()).size() + sizeof(std::uint64_t);  // the first weight
+  for (std::size_t model = 0; model < 5; ++model) {
+    test::overwrite(saved, place + kLogProbability * sizeof(double), 1e308);  // scores are infinity less infinity
+    test::overwrite(saved, place + kLogCosine * sizeof(double), -1e308);
+    place += (kCandidateFeatures + 1) * (kCandidateFeatures * sizeof(double) + sizeof(std::uint64_t));
+  }
+  Reader in(saved);
+  both.ranker = LabelRanker::load(kFeaturesKept, {LabelMemory::kAll, LabelMemory::kAll, ~0ULL}, in);
+  for (const test::StreamExample& example : test::random_stream(7, 20)) {
+    const auto found = both.rank(example, 30);
+    CHECK_EQ(found.size(), 30U);
+    CHECK(std::all_of(found.begin(), found.end(), [](const auto& label) { return label.probability <= 1; }));
+  }
+}

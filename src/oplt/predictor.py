@@ -61,7 +61,7 @@ class Predictor:
             Only labels that are at least so probable; with a label memory and without `k`, of the 200 best candidates.
         beam
             Look only into so many nodes of each level of the tree. If not given, the tree alone is searched exactly;
-            with a label memory, which ranks candidates, twice as many as `k`, but at least 20.
+            with a label memory, which ranks candidates, twice as many as `k`, but at least 20; without `k`, 100.
 
         Returns
         -------

@@ -111,6 +111,16 @@ def test_features_may_be_of_any_size(stream: list[Example], size: float) -> None
         assert all(0 <= probability <= 1 for _, probability in found)
 
 
+@pytest.mark.parametrize("weight", [1e-45, 1e-30, 1e6])  # the least above 0 that is taken, and the most
+def test_weights_may_be_of_any_size(stream: list[Example], weight: float) -> None:
+    rows, labels = zip(*stream[:300], strict=True)
+    model = OnlinePLT()
+    model.learn_many(rows[:200], labels[:200], weights=[weight] * 200)
+    for found in model.predict_many(rows[200:], k=5):
+        assert len(found) == 5
+        assert all(0 <= probability <= 1 for _, probability in found)
+
+
 def test_an_untaught_model_and_examples_without_features_do_no_harm() -> None:
     model = OnlinePLT(label_memory=64)
     assert model.predict_one({"a": 1.0}) == []

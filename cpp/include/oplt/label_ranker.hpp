@@ -46,8 +46,8 @@ class LabelRanker {
   /// Learns what the labels of the example look like.
   void learn(const Example& example) { memory_.learn(example.x, example.labels, example.weight); }
 
-  /// The labels that `params` asks for, among the candidates; the most probable first, equally probable ones by
-  /// ascending label id. The best ten are the same however many are asked for.
+  /// The labels that `params` asks for, among the candidates; the highest scores, and so probabilities, first, equal
+  /// scores by ascending label id. The best ten are the same however many are asked for.
   std::vector<ScoredLabel> rank(const Forest& forest, RowView x, const PredictParams& params, Scratch& scratch) const;
 
   const LabelMemory& memory() const { return memory_; }
