@@ -77,6 +77,7 @@ def test_progressive_reports_what_the_library_reports(tmp_path: Path, texts: Pat
     assert [report["n_examples"] for report in told] == [80, 160, 200]
     for report, wanted in zip(told, expected, strict=True):
         assert report.pop("examples_per_second") > 0
+        assert report.pop("memory_bytes") > 0
         assert report["total"] == pytest.approx(wanted.total)
         assert list(report) == list(asdict(wanted))
     assert OnlinePLT.load(target).fingerprint() == model.fingerprint() == learnt([texts], features="text").fingerprint()

@@ -54,7 +54,9 @@ def test_quiet_is_quiet_at_a_terminal_too(tmp_path: Path, texts: Path) -> None:
 def test_progressive_draws_a_picture(texts: Path) -> None:
     code, seen = at_a_terminal("progressive", texts, "--every", 40, "--window", 40)
     assert code == 0
-    last = seen.rpartition("200 examples, 100% of the data")[2]
+    counts = r"200 examples, \d+ labels, [\d,]+ examples/s, [\d.]+ kB of memory, 100% of the data, 0:00 to go"
+    last = re.split(counts, " ".join(seen.split()))[-1]
+    assert last != " ".join(seen.split())
     for part in ("P@5", "torso (10 to 99 times)", "age of labels", "New labels an example", "0.0 |"):
         assert part in last
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
 from oplt.cli._console import console, is_quiet, note, print_json
 from oplt.cli._plot import plot
+from oplt.cli._progress import bytes_as_text
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -23,9 +24,31 @@ if TYPE_CHECKING:
 
     from oplt.reports import Bucket, Report
 
-__all__ = ["Reporter", "reporter"]
+__all__ = ["Pace", "Reporter", "reporter"]
 
 _AGES = ((0, 1), (1, 16), (16, 256), (256, 4096), (4096, None))
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How far the work is."""
+
+    n_examples: int
+    seconds: float  # that they took
+    share: float | None  # of the data that is done; None if nobody knows
+    memory: int  # bytes of the model
+
+    @property
+    def speed(self) -> float:
+        """Examples a second."""
+        return self.n_examples / max(self.seconds, 1e-9)
+
+    def __str__(self) -> str:
+        words = [f"{self.speed:,.0f} examples/s", f"{bytes_as_text(self.memory)} of memory"]
+        if self.share:
+            left = round(self.seconds * (1 - self.share) / self.share)
+            words.append(f"{self.share:.0%} of the data, {left // 60}:{left % 60:02} to go")
+        return ", ".join(words)
 
 
 class Reporter(Protocol):
@@ -39,8 +62,8 @@ class Reporter(Protocol):
     ) -> None:
         """End."""
 
-    def show(self, report: Report, speed: float, share: float | None) -> None:
-        """Show a report, with the examples a second and the share of the stream that is done."""
+    def show(self, report: Report, pace: Pace) -> None:
+        """Show a report, and how far the work is."""
 
 
 def reporter(*, as_json: bool, window: int) -> Reporter:
@@ -61,8 +84,8 @@ class _Plain:
 
 
 class _Json(_Plain):
-    def show(self, report: Report, speed: float, share: float | None) -> None:  # noqa: ARG002
-        print_json({**asdict(report), "examples_per_second": round(speed, 1)})
+    def show(self, report: Report, pace: Pace) -> None:
+        print_json({**asdict(report), "examples_per_second": round(pace.speed, 1), "memory_bytes": pace.memory})
 
 
 class _Lines(_Plain):
@@ -70,7 +93,7 @@ class _Lines(_Plain):
         self._window = window
         self._begun = False
 
-    def show(self, report: Report, speed: float, share: float | None) -> None:  # noqa: ARG002
+    def show(self, report: Report, pace: Pace) -> None:
         if not self._begun:
             names = ("examples", "labels", "P@1", f"P@1 of {self._window:,}", "new labels", "tail", "torso", "head")
             click.echo("  ".join(f"{name:>{_width(name)}}" for name in (*names, "examples/s")))
@@ -84,7 +107,7 @@ class _Lines(_Plain):
             f"P@1 of {self._window:,}": f"{report.window['P@1']:.4f}",
             "new labels": f"{report.window_new_labels:.3f}",
             **dict(zip(("tail", "torso", "head"), recalls, strict=True)),
-            "examples/s": f"{speed:,.0f}",
+            "examples/s": f"{pace.speed:,.0f}",
         }
         click.echo("  ".join(f"{cell:>{_width(name)}}" for name, cell in cells.items()))
 
@@ -110,17 +133,16 @@ class _Picture:
     def __exit__(self, *_: object) -> None:
         self._live.stop()
 
-    def show(self, report: Report, speed: float, share: float | None) -> None:
+    def show(self, report: Report, pace: Pace) -> None:
         self._curve.append(report.window["P@1"])
-        self._live.update(self._drawn(report, speed, share), refresh=True)
+        self._live.update(self._drawn(report, pace), refresh=True)
 
-    def _drawn(self, report: Report, speed: float, share: float | None) -> Group:
+    def _drawn(self, report: Report, pace: Pace) -> Group:
         from rich.columns import Columns
         from rich.console import Group
         from rich.text import Text
 
-        done = "" if share is None else f", {share:.0%} of the data"
-        counts = f"{report.n_examples:,} examples{done}, {report.n_labels:,} labels, {speed:,.0f} examples/s"
+        counts = f"{report.n_examples:,} examples, {report.n_labels:,} labels, {pace}"
         born = f"New labels an example: {report.new_labels:.3f}; of the last {self._window:,}: "
         tables = Columns([self._measures(report), _by_frequency(report), _by_age(report)], padding=(0, 4))
         curve = [Text(line) for line in plot(self._curve)]

@@ -24,7 +24,7 @@ from oplt.cli._options import (
     json_option,
     skip_option,
 )
-from oplt.cli._reporting import reporter
+from oplt.cli._reporting import Pace, reporter
 from oplt.cli._settings import ModelOptions, model_options
 from oplt.cli._stream import STANDARD_INPUT, Stream, expect_kind
 from oplt.evaluate import progressive
@@ -100,8 +100,8 @@ def command(
         try:
             with reporter(as_json=as_json, window=window) as shown:
                 for report in progressive(model, examples, k=k, window=window, every=every, delay=delay):
-                    speed = report.n_examples / max(time.perf_counter() - started, 1e-9)
-                    shown.show(report, speed, stream.share)
+                    seconds = time.perf_counter() - started
+                    shown.show(report, Pace(report.n_examples, seconds, stream.share, model.memory_bytes))
         except Interrupted as interruption:
             n_learnt = model.n_examples - n_before
             note(f"Interrupted after {n_learnt:,} examples.")
