@@ -8,10 +8,10 @@ BENCH := build/bench
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-CORE_FILES := CMakeLists.txt $(wildcard cpp/include/oplt/*.hpp cpp/src/* cpp/bindings/*)
+CORE_FILES := CMakeLists.txt $(filter-out cpp/tests/%,$(wildcard cpp/*/*))
 PACKAGE_FILES := pyproject.toml $(shell find src -name '*.py' -o -name '*.html' -o -name py.typed)
 
-CPP_FILES := $(wildcard cpp/*/*.cpp cpp/*/*.hpp cpp/include/oplt/*.hpp)
+CPP_FILES := $(wildcard cpp/*/*.cpp cpp/*/*.hpp)
 
 .PHONY: help
 help:  ## List the targets.
@@ -50,6 +50,7 @@ lint: build  ## ruff, mypy, import-linter, clang-format.
 	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_includes.py
 	$(BIN)/clang-format --dry-run -Werror $(CPP_FILES)
 
 .PHONY: format

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Write cpp/src/unicode_tables.hpp from what this Python knows of Unicode.
+"""Write cpp/encode/unicode_tables.hpp from what this Python knows of Unicode.
 
-Run: python tools/make_unicode_tables.py > cpp/src/unicode_tables.hpp && make format
+Run: python tools/make_unicode_tables.py > cpp/encode/unicode_tables.hpp && make format
 
 Only a newer version of Unicode is a reason to run it again, and then models that have learnt texts in the scripts
 concerned see other words from then on.

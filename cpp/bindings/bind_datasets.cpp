@@ -15,7 +15,7 @@
 
 #include "bindings.hpp"
 #include "convert.hpp"
-#include "oplt/text_format.hpp"
+#include "io/text_format.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include <exception>
 
+#include "base/error.hpp"
 #include "bindings.hpp"
-#include "oplt/error.hpp"
 
 namespace nb = nanobind;
 

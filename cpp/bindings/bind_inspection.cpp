@@ -18,7 +18,7 @@
 #include "bindings.hpp"
 #include "convert.hpp"
 #include "gil.hpp"
-#include "oplt/model.hpp"
+#include "model/model.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "bindings.hpp"
 #include "convert.hpp"
 #include "gil.hpp"
 #include "locked_text.hpp"
-#include "oplt/error.hpp"
-#include "oplt/model.hpp"
+#include "model/model.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "bindings.hpp"
 #include "convert.hpp"
-#include "oplt/error.hpp"
-#include "oplt/model.hpp"
+#include "model/model.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

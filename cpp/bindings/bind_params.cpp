@@ -4,8 +4,8 @@
 
 #include <string_view>
 
+#include "base/params.hpp"
 #include "bindings.hpp"
-#include "oplt/params.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

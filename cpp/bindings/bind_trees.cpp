@@ -11,7 +11,7 @@
 #include "bindings.hpp"
 #include "convert.hpp"
 #include "gil.hpp"
-#include "oplt/label_clustering.hpp"
+#include "tree/label_clustering.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

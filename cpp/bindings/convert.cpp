@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "oplt/error.hpp"
+#include "base/error.hpp"
 
 namespace oplt::bindings {
 

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "oplt/model.hpp"
-#include "oplt/text_features.hpp"
-#include "oplt/vocabulary.hpp"
+#include "encode/text_features.hpp"
+#include "encode/vocabulary.hpp"
+#include "model/model.hpp"
 
 namespace oplt::bindings {
 

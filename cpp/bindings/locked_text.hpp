@@ -6,7 +6,7 @@
 #include <shared_mutex>
 #include <utility>
 
-#include "oplt/text_features.hpp"
+#include "encode/text_features.hpp"
 
 namespace oplt::bindings {
 

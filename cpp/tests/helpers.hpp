@@ -11,12 +11,12 @@
 #include <span>
 #include <vector>
 
-#include "oplt/archive.hpp"
-#include "oplt/label_tree.hpp"
-#include "oplt/params.hpp"
-#include "oplt/random.hpp"
-#include "oplt/sibling_block.hpp"
-#include "oplt/types.hpp"
+#include "base/params.hpp"
+#include "base/random.hpp"
+#include "base/types.hpp"
+#include "blocks/sibling_block.hpp"
+#include "io/archive.hpp"
+#include "tree/label_tree.hpp"
 
 namespace oplt::test {
 

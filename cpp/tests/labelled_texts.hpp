@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "oplt/model.hpp"
-#include "oplt/random.hpp"
-#include "oplt/text_features.hpp"
+#include "base/random.hpp"
+#include "encode/text_features.hpp"
+#include "model/model.hpp"
 
 namespace oplt::test {
 

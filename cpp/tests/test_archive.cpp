@@ -5,7 +5,7 @@
 
 #include "check.hpp"
 #include "helpers.hpp"
-#include "oplt/archive.hpp"
+#include "io/archive.hpp"
 
 using oplt::FormatError;
 using oplt::Reader;

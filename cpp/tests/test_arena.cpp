@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/random.hpp"
+#include "blocks/arena.hpp"
 #include "check.hpp"
-#include "oplt/arena.hpp"
-#include "oplt/random.hpp"
 
 using oplt::Arena;
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.hpp"
+#include "base/math.hpp"
+#include "batch/batch_training.hpp"
 #include "check.hpp"
 #include "helpers.hpp"
-#include "oplt/batch_training.hpp"
-#include "oplt/error.hpp"
-#include "oplt/math.hpp"
 
 using namespace oplt;
 using oplt::test::StreamExample;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/math.hpp"
 #include "check.hpp"
-#include "oplt/candidate_features.hpp"
-#include "oplt/math.hpp"
+#include "ranking/candidate_features.hpp"
 
 using namespace oplt;
 

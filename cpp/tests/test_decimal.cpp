@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/random.hpp"
 #include "check.hpp"
-#include "oplt/decimal.hpp"
-#include "oplt/random.hpp"
+#include "io/decimal.hpp"
 
 using namespace oplt;
 

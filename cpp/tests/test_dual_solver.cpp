@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "batch/dual_solver.hpp"
 #include "check.hpp"
-#include "oplt/dual_solver.hpp"
 
 using namespace oplt;
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include <map>
 
+#include "base/random.hpp"
+#include "blocks/feature_rows.hpp"
 #include "check.hpp"
-#include "oplt/feature_rows.hpp"
-#include "oplt/random.hpp"
 
 using oplt::FeatureId;
 using oplt::FeatureRows;

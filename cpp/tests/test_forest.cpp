@@ -4,11 +4,11 @@
 #include <map>
 #include <vector>
 
+#include "base/error.hpp"
 #include "check.hpp"
+#include "forest/forest.hpp"
 #include "helpers.hpp"
-#include "oplt/error.hpp"
-#include "oplt/forest.hpp"
-#include "oplt/label_clustering.hpp"
+#include "tree/label_clustering.hpp"
 
 using namespace oplt;
 using oplt::test::make_params;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include <stdexcept>
 
+#include "base/interruption.hpp"
 #include "check.hpp"
-#include "oplt/interruption.hpp"
 
 using namespace oplt;
 

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <vector>
 
+#include "base/random.hpp"
+#include "blocks/kernels.hpp"
 #include "check.hpp"
-#include "oplt/kernels.hpp"
-#include "oplt/random.hpp"
 
 using namespace oplt;
 

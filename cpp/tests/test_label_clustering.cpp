@@ -6,13 +6,13 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/random.hpp"
+#include "base/span_pool.hpp"
 #include "check.hpp"
+#include "encode/row_builder.hpp"
 #include "helpers.hpp"
-#include "oplt/label_clustering.hpp"
-#include "oplt/label_tree.hpp"
-#include "oplt/random.hpp"
-#include "oplt/row_builder.hpp"
-#include "oplt/span_pool.hpp"
+#include "tree/label_clustering.hpp"
+#include "tree/label_tree.hpp"
 
 using namespace oplt;
 

@@ -7,10 +7,10 @@
 #include <map>
 #include <set>
 
+#include "base/error.hpp"
 #include "check.hpp"
 #include "helpers.hpp"
-#include "oplt/error.hpp"
-#include "oplt/label_memory.hpp"
+#include "ranking/label_memory.hpp"
 
 using namespace oplt;
 

@@ -4,7 +4,7 @@
 
 #include "check.hpp"
 #include "helpers.hpp"
-#include "oplt/label_ranker.hpp"
+#include "ranking/label_ranker.hpp"
 
 using namespace oplt;
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "check.hpp"
 #include "helpers.hpp"
-#include "oplt/error.hpp"
-#include "oplt/label_tree.hpp"
+#include "tree/label_tree.hpp"
 
 using namespace oplt;
 using oplt::test::saved_bytes;

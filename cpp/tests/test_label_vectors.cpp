@@ -5,10 +5,10 @@
 #include <map>
 #include <vector>
 
+#include "base/error.hpp"
+#include "base/interruption.hpp"
 #include "check.hpp"
-#include "oplt/error.hpp"
-#include "oplt/interruption.hpp"
-#include "oplt/label_vectors.hpp"
+#include "tree/label_vectors.hpp"
 
 using namespace oplt;
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/math.hpp"
 #include "check.hpp"
-#include "oplt/math.hpp"
 
 namespace {
 

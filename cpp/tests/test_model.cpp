@@ -6,10 +6,10 @@
 #include <string>
 #include <thread>
 
+#include "base/error.hpp"
 #include "check.hpp"
 #include "helpers.hpp"
-#include "oplt/error.hpp"
-#include "oplt/model.hpp"
+#include "model/model.hpp"
 
 using namespace oplt;
 using oplt::test::make_params;

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
 
+#include "base/random.hpp"
 #include "check.hpp"
 #include "helpers.hpp"
-#include "oplt/online_logistic.hpp"
-#include "oplt/random.hpp"
+#include "ranking/online_logistic.hpp"
 
 using namespace oplt;
 

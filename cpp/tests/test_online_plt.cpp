@@ -3,10 +3,10 @@
 #include <optional>
 #include <set>
 
+#include "base/error.hpp"
 #include "check.hpp"
+#include "forest/online_plt.hpp"
 #include "helpers.hpp"
-#include "oplt/error.hpp"
-#include "oplt/online_plt.hpp"
 
 using namespace oplt;
 using oplt::test::make_params;

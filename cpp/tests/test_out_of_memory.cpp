@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/error.hpp"
 #include "check.hpp"
 #include "helpers.hpp"
 #include "labelled_texts.hpp"
-#include "oplt/error.hpp"
-#include "oplt/model.hpp"
+#include "model/model.hpp"
 
 namespace {
 

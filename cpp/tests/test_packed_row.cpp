@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/random.hpp"
+#include "blocks/packed_row.hpp"
 #include "check.hpp"
-#include "oplt/packed_row.hpp"
-#include "oplt/random.hpp"
 
 using namespace oplt;
 

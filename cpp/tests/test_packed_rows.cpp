@@ -4,9 +4,9 @@
 #include <map>
 #include <vector>
 
+#include "base/random.hpp"
+#include "blocks/packed_rows.hpp"
 #include "check.hpp"
-#include "oplt/packed_rows.hpp"
-#include "oplt/random.hpp"
 
 using namespace oplt;
 

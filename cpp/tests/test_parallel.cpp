@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/parallel.hpp"
 #include "check.hpp"
-#include "oplt/parallel.hpp"
 
 using oplt::Interruption;
 using oplt::parallel_for;

@@ -4,10 +4,10 @@
 #include <set>
 #include <utility>
 
+#include "base/error.hpp"
+#include "base/params.hpp"
 #include "check.hpp"
 #include "helpers.hpp"
-#include "oplt/error.hpp"
-#include "oplt/params.hpp"
 
 using oplt::BatchParams;
 using oplt::InvalidParameter;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include <vector>
 
+#include "base/random.hpp"
 #include "check.hpp"
-#include "oplt/random.hpp"
 
 using oplt::Random;
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include <vector>
 
+#include "base/error.hpp"
 #include "check.hpp"
+#include "forest/reservoir.hpp"
 #include "helpers.hpp"
-#include "oplt/error.hpp"
-#include "oplt/reservoir.hpp"
 
 using namespace oplt;
 

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "check.hpp"
+#include "encode/row_builder.hpp"
 #include "helpers.hpp"
-#include "oplt/row_builder.hpp"
 
 using oplt::FeatureId;
 using oplt::kBiasFeature;

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include "batch/batch_training.hpp"
 #include "check.hpp"
+#include "forest/search.hpp"
 #include "helpers.hpp"
-#include "oplt/batch_training.hpp"
-#include "oplt/search.hpp"
 
 using namespace oplt;
 using oplt::test::make_params;

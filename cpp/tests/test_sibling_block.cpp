@@ -4,11 +4,11 @@
 #include <limits>
 #include <map>
 
+#include "base/error.hpp"
+#include "base/math.hpp"
+#include "blocks/sibling_block.hpp"
 #include "check.hpp"
 #include "helpers.hpp"
-#include "oplt/error.hpp"
-#include "oplt/math.hpp"
-#include "oplt/sibling_block.hpp"
 
 using namespace oplt;
 using oplt::test::make_params;

@@ -3,9 +3,9 @@
 #include <numeric>
 #include <vector>
 
+#include "base/random.hpp"
+#include "base/span_pool.hpp"
 #include "check.hpp"
-#include "oplt/random.hpp"
-#include "oplt/span_pool.hpp"
 
 using namespace oplt;
 

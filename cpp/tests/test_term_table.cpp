@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "check.hpp"
+#include "encode/term_table.hpp"
 #include "helpers.hpp"
-#include "oplt/term_table.hpp"
 
 using namespace oplt;
 using oplt::test::saved_bytes;

@@ -7,12 +7,12 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.hpp"
 #include "check.hpp"
+#include "encode/text_features.hpp"
 #include "helpers.hpp"
 #include "labelled_texts.hpp"
-#include "oplt/error.hpp"
-#include "oplt/model.hpp"
-#include "oplt/text_features.hpp"
+#include "model/model.hpp"
 
 using namespace oplt;
 using oplt::test::crowded_text;

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
 #include "check.hpp"
-#include "oplt/error.hpp"
-#include "oplt/text_format.hpp"
-#include "oplt/text_line.hpp"
+#include "io/text_format.hpp"
+#include "io/text_line.hpp"
 
 using namespace oplt;
 

@@ -6,7 +6,7 @@
 
 #include "check.hpp"
 #include "helpers.hpp"
-#include "oplt/tree_policy.hpp"
+#include "tree/tree_policy.hpp"
 
 using namespace oplt;
 using oplt::test::make_params;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "oplt/unicode.hpp"
+#include "encode/unicode.hpp"
 
 using namespace oplt;
 

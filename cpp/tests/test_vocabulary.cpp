@@ -3,10 +3,10 @@
 #include <limits>
 #include <string>
 
+#include "base/error.hpp"
 #include "check.hpp"
+#include "encode/vocabulary.hpp"
 #include "helpers.hpp"
-#include "oplt/error.hpp"
-#include "oplt/vocabulary.hpp"
 
 using oplt::FormatError;
 using oplt::kNone;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "oplt/words.hpp"
+#include "encode/words.hpp"
 
 using oplt::Words;
 using Strings = std::vector<std::string>;

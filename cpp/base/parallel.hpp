@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "base/interruption.hpp"
+
+namespace oplt {
+
+/// Calls work(i, worker) for every i in [0, n), on up to `threads` threads; worker < threads tells them apart, and 0 is
+/// the calling thread.
+/// The order of the calls is not defined. The first exception stops the hand-out of work and is rethrown.
+///
+/// Work that takes long calls interruption->check(worker) every now and then. So does the calling thread while it waits
+/// for the others.
+void parallel_for(std::size_t n, std::size_t threads,
+                  const std::function<void(std::size_t i, std::size_t worker)>& work,
+                  Interruption* interruption = nullptr);
+
+}  // namespace oplt

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/prefetch.hpp"
+#include "base/types.hpp"
+
+namespace oplt {
+
+/// Feature id -> where its row lies in the block: an open-addressing map with linear probing, 8 bytes a slot.
+/// Nothing is ever erased: a block that loses rows is rebuilt.
+class FeatureRows {
+ public:
+  struct Slot {
+    FeatureId feature = 0;
+    std::uint32_t row = kNone;  // kNone marks an empty slot
+  };
+
+  std::size_t size() const { return size_; }
+  std::size_t memory_bytes() const { return slots_.capacity() * sizeof(Slot); }
+
+  /// The feature's row, or kNone.
+  std::uint32_t find(FeatureId feature) const {
+    if (slots_.empty()) {
+      return kNone;
+    }
+    return slots_[slot_of(feature)].row;
+  }
+
+  /// Starts to bring the feature's slot into the cache.
+  void prefetch(FeatureId feature) const {
+    if (!slots_.empty()) {
+      oplt::prefetch(slots_.data() + home_of(feature));
+    }
+  }
+
+  /// Makes room for n features. Needed before copying from another map in the order of its slots: that is the order of
+  /// the hash, and a smaller map would pile all of them up at its beginning.
+  void reserve(std::size_t n) {
+    std::size_t n_slots = std::max<std::size_t>(4, slots_.size());
+    while (n * 4 > n_slots * 3) {
+      n_slots *= 2;
+    }
+    if (n_slots > slots_.size()) {
+      rehash(n_slots);
+    }
+  }
+
+  /// Inserts the feature or gives it another row. The latter needs no memory and so never fails: the former row may be
+  /// gone already.
+  void set(FeatureId feature, std::uint32_t row) {
+    if (find(feature) == kNone) {
+      reserve(size_ + 1);
+      ++size_;
+    }
+    slots_[slot_of(feature)] = {feature, row};
+  }
+
+  /// All slots, in no meaningful order, empty ones included.
+  const std::vector<Slot>& slots() const { return slots_; }
+
+ private:
+  std::size_t home_of(FeatureId feature) const {
+    return (feature * std::size_t{0x9E3779B97F4A7C15ULL}) >> shift_;  // Fibonacci hashing
+  }
+
+  // The slot that holds the feature, or the empty one where it would go.
+  std::size_t slot_of(FeatureId feature) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t i = home_of(feature);
+    while (slots_[i].row != kNone && slots_[i].feature != feature) {
+      i = (i + 1) & mask;
+    }
+    return i;
+  }
+
+  void rehash(std::size_t n_slots) {
+    std::vector<Slot> old(n_slots);
+    old.swap(slots_);
+    shift_ = 64 - std::countr_zero(slots_.size());
+    for (const Slot& slot : old) {
+      if (slot.row != kNone) {
+        slots_[slot_of(slot.feature)] = slot;
+      }
+    }
+  }
+
+  std::vector<Slot> slots_;
+  std::size_t size_ = 0;
+  int shift_ = 0;
+};
+
+}  // namespace oplt

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+//
+// What the two versions of the kernels share.
+#pragma once
+
+#include "blocks/kernels.hpp"
+
+namespace oplt {
+
+/// The version for AVX-512, or null where the compiler cannot make it or the machine cannot run it.
+const Kernels* avx512_kernels();
+
+/// The cells of one mask word of a row, before and after a step.
+struct WordStep {
+  MaskWord before;
+  MaskWord after;
+  MaskWord active;
+  MaskWord pending;  // those new cells that begin as the inverse of the auxiliary one
+  Real* weights_before;
+  Real* weights_after;
+  Real* accumulators_before;
+  Real* accumulators_after;
+  Real pending_weight;
+  Real pending_accumulator;
+  const Real* gradients;
+};
+
+/// Calls step_word for each word in which something changes, from the last to the first: cells move to the right only.
+template <class StepWord>
+inline void step_row(MaskWord* row, const MaskWord* after_mask, std::uint32_t mask_words, const StepParams& params,
+                     StepWord step_word) {
+  std::uint32_t before = 0;
+  std::uint32_t after = 0;
+  for (std::uint32_t i = 0; i < mask_words; ++i) {
+    before += count_bits(row[i]);
+    after += count_bits(after_mask[i]);
+  }
+  Real* weights = weights_of(row, mask_words);
+  Real* accumulators = weights + capacity_for(after);
+  const Real pending_weight = inverse_weight(weights[0]);
+  const Real pending_accumulator = accumulators[0];
+  const PendingColumns pending(row, mask_words);
+  for (std::uint32_t i = mask_words; i-- > 0;) {
+    const MaskWord mask = row[i];
+    before -= count_bits(mask);
+    after -= count_bits(after_mask[i]);
+    if (params.active[i] != 0 || mask != after_mask[i] || before != after) {
+      step_word(WordStep{mask, after_mask[i], params.active[i], after_mask[i] & pending.in(i), weights + before,
+                         weights + after, accumulators + before, accumulators + after, pending_weight,
+                         pending_accumulator, params.gradients + i * kWordColumns});
+      row[i] = after_mask[i];
+    }
+  }
+}
+
+}  // namespace oplt

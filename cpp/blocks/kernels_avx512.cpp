@@ -1,0 +1,344 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "blocks/kernel_steps.hpp"
+
+// Clang knows no `#pragma GCC target`.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+
+#include <immintrin.h>
+
+#include <algorithm>
+
+#include "base/math.hpp"
+
+namespace oplt {
+
+namespace {
+
+// Only from here on, below all headers: their inline functions must run on any machine.
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,bmi,bmi2,popcnt,lzcnt")
+
+constexpr std::uint32_t kGroups = kWordColumns / kLanes;
+
+inline __mmask16 lanes_of(MaskWord mask, std::uint32_t group) {
+  return static_cast<__mmask16>(mask >> (kLanes * group));
+}
+
+// Vectors of 4, 8 and 16 numbers. Narrow rows take narrow ones: a wide load that reaches into a neighbouring row, just
+// stored to, would have to wait for that store, and narrow roots and divisions are faster.
+struct Lanes4 {
+  using Vector = __m128;
+  static constexpr std::uint32_t kSize = 4;
+  static Vector all(Real x) { return _mm_set1_ps(x); }
+  static Vector load(std::uint32_t mask, const Real* from) {
+    return _mm_maskz_loadu_ps(static_cast<__mmask8>(mask), from);
+  }
+  static Vector expand(std::uint32_t mask, const Real* from) {
+    return _mm_maskz_expandloadu_ps(static_cast<__mmask8>(mask), from);
+  }
+  static Vector compress(std::uint32_t mask, Vector v) { return _mm_maskz_compress_ps(static_cast<__mmask8>(mask), v); }
+  static Vector blend(std::uint32_t mask, Vector no, Vector yes) {
+    return _mm_mask_mov_ps(no, static_cast<__mmask8>(mask), yes);
+  }
+  static void store(Real* to, std::uint32_t mask, Vector v) { _mm_mask_storeu_ps(to, static_cast<__mmask8>(mask), v); }
+  static Vector sqrt(Vector v) { return _mm_sqrt_ps(v); }
+};
+
+struct Lanes8 {
+  using Vector = __m256;
+  static constexpr std::uint32_t kSize = 8;
+  static Vector all(Real x) { return _mm256_set1_ps(x); }
+  static Vector load(std::uint32_t mask, const Real* from) {
+    return _mm256_maskz_loadu_ps(static_cast<__mmask8>(mask), from);
+  }
+  static Vector expand(std::uint32_t mask, const Real* from) {
+    return _mm256_maskz_expandloadu_ps(static_cast<__mmask8>(mask), from);
+  }
+  static Vector compress(std::uint32_t mask, Vector v) {
+    return _mm256_maskz_compress_ps(static_cast<__mmask8>(mask), v);
+  }
+  static Vector blend(std::uint32_t mask, Vector no, Vector yes) {
+    return _mm256_mask_mov_ps(no, static_cast<__mmask8>(mask), yes);
+  }
+  static void store(Real* to, std::uint32_t mask, Vector v) {
+    _mm256_mask_storeu_ps(to, static_cast<__mmask8>(mask), v);
+  }
+  static Vector sqrt(Vector v) { return _mm256_sqrt_ps(v); }
+};
+
+struct Lanes16 {
+  using Vector = __m512;
+  static constexpr std::uint32_t kSize = 16;
+  static Vector all(Real x) { return _mm512_set1_ps(x); }
+  static Vector load(std::uint32_t mask, const Real* from) {
+    return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from);
+  }
+  static Vector expand(std::uint32_t mask, const Real* from) {
+    return _mm512_maskz_expandloadu_ps(static_cast<__mmask16>(mask), from);
+  }
+  static Vector compress(std::uint32_t mask, Vector v) {
+    return _mm512_maskz_compress_ps(static_cast<__mmask16>(mask), v);
+  }
+  static Vector blend(std::uint32_t mask, Vector no, Vector yes) {
+    return _mm512_mask_mov_ps(no, static_cast<__mmask16>(mask), yes);
+  }
+  static void store(Real* to, std::uint32_t mask, Vector v) {
+    _mm512_mask_storeu_ps(to, static_cast<__mmask16>(mask), v);
+  }
+  static Vector sqrt(Vector v) { return _mm512_maskz_sqrt_ps(0xFFFF, v); }
+};
+
+/// Some columns of a row in one vector: its cells, and the inverse of its auxiliary weight for the pending ones.
+template <class Lanes>
+inline typename Lanes::Vector unpack_weights(MaskWord mask, MaskWord pending, const Real* weights,
+                                             typename Lanes::Vector inverse) {
+  const auto cells = Lanes::expand(static_cast<std::uint32_t>(mask), weights);
+  return Lanes::blend(static_cast<std::uint32_t>(pending), cells, inverse);
+}
+
+/// Scores of a block of one word and at most kVectors of columns. They stay in registers over all rows.
+/// Adding w·x = 0 for absent cells changes no bit of a sum.
+template <class Lanes, std::uint32_t kVectors>
+void score_narrow(const MaskWord* const* rows, const Real* values, std::size_t n_rows, MaskWord columns, Real* scores) {
+  typename Lanes::Vector sums[kVectors];
+  if (Lanes::kSize * kVectors < kLanes) {
+    std::fill_n(scores, kLanes, Real{0});
+  }
+  for (auto& sum : sums) {
+    sum = Lanes::all(0);
+  }
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    if (rows[i] == nullptr) {
+      continue;
+    }
+    MaskWord mask = *rows[i];
+    MaskWord pending = PendingColumns(&mask, 1).in(0) & columns;
+    const Real* weights = weights_of(rows[i], 1);
+    const auto inverse = Lanes::all(inverse_weight(*weights));
+    const auto x = Lanes::all(values[i]);
+#pragma GCC unroll 4
+    for (std::uint32_t group = 0; group < kVectors; ++group) {
+      sums[group] += unpack_weights<Lanes>(mask, pending, weights, inverse) * x;
+      if (group + 1 < kVectors) {
+        weights += count_bits(_bzhi_u64(mask, Lanes::kSize));
+        mask >>= Lanes::kSize;
+        pending >>= Lanes::kSize;
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (std::uint32_t group = 0; group < kVectors; ++group) {
+    Lanes::store(scores + Lanes::kSize * group, 0xFFFF, sums[group]);
+  }
+}
+
+void score_wide(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores) {
+  std::fill_n(scores, n_scores(shape), Real{0});
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    if (rows[i] == nullptr) {
+      continue;
+    }
+    const Real* weights = weights_of(rows[i], shape.mask_words);
+    const __m512 inverse = _mm512_set1_ps(inverse_weight(*weights));
+    const __m512 x = _mm512_set1_ps(values[i]);
+    const auto add = [&](Real* out, __m512 w) { _mm512_storeu_ps(out, _mm512_loadu_ps(out) + w * x); };
+    for (std::uint32_t word = 0; word < shape.mask_words; ++word) {
+      Real* out = scores + word * kWordColumns;
+      for (MaskWord mask = rows[i][word]; mask != 0; mask >>= kLanes, out += kLanes) {
+        const __mmask16 lanes = lanes_of(mask, 0);
+        add(out, _mm512_maskz_expandloadu_ps(lanes, weights));
+        weights += count_bits(lanes);
+      }
+    }
+    for_each_pending(rows[i], shape, [&](std::uint32_t word, MaskWord pending) {
+      Real* out = scores + word * kWordColumns;
+      for (; pending != 0; pending >>= kLanes, out += kLanes) {
+        add(out, _mm512_maskz_mov_ps(lanes_of(pending, 0), inverse));
+      }
+    });
+  }
+}
+
+void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores) {
+  const MaskWord columns = shape.columns_in(0);
+  if (shape.n_columns <= Lanes4::kSize) {
+    score_narrow<Lanes4, 1>(rows, values, n_rows, columns, scores);
+  } else if (shape.n_columns <= Lanes8::kSize) {
+    score_narrow<Lanes8, 1>(rows, values, n_rows, columns, scores);
+  } else if (shape.n_columns <= kLanes) {
+    score_narrow<Lanes16, 1>(rows, values, n_rows, columns, scores);
+  } else if (shape.n_columns <= 2 * kLanes) {
+    score_narrow<Lanes16, 2>(rows, values, n_rows, columns, scores);
+  } else if (shape.n_columns <= 3 * kLanes) {
+    score_narrow<Lanes16, 3>(rows, values, n_rows, columns, scores);
+  } else if (shape.n_columns <= kWordColumns) {
+    score_narrow<Lanes16, 4>(rows, values, n_rows, columns, scores);
+  } else {
+    score_wide(rows, values, n_rows, shape, scores);
+  }
+}
+
+/// Some columns of a row, unpacked.
+template <class Lanes>
+struct Cells {
+  typename Lanes::Vector weights;
+  typename Lanes::Vector accumulators;
+
+  static Cells expand(std::uint32_t mask, const Real* weights, const Real* accumulators) {
+    return {Lanes::expand(mask, weights), Lanes::expand(mask, accumulators)};
+  }
+
+  /// Gives the pending columns what they begin with.
+  void begin(std::uint32_t pending, const WordStep& step) {
+    weights = Lanes::blend(pending, weights, Lanes::all(step.pending_weight));
+    accumulators = Lanes::blend(pending, accumulators, Lanes::all(step.pending_accumulator));
+  }
+
+  void compress(std::uint32_t mask, Real* to_weights, Real* to_accumulators) const {
+    const std::uint32_t first = _bzhi_u32(0xFFFF, count_bits(mask));
+    Lanes::store(to_weights, first, Lanes::compress(mask, weights));
+    Lanes::store(to_accumulators, first, Lanes::compress(mask, accumulators));
+  }
+
+  /// A step of the cells in the mask with these gradients.
+  void step(std::uint32_t mask, typename Lanes::Vector g, const StepParams& params) {
+    const auto sum = accumulators + g * g;
+    const auto root = Lanes::sqrt(Lanes::all(params.adagrad_eps) + sum);
+    weights = Lanes::blend(mask, weights, weights - Lanes::all(params.learning_rate) * g / root);
+    accumulators = Lanes::blend(mask, accumulators, sum);
+  }
+};
+
+/// `count` cells that stay where they are: only the gradients need packing.
+template <class Lanes>
+inline void step_packed(std::uint32_t count, std::uint32_t active, Real* weights, Real* accumulators,
+                        typename Lanes::Vector gradients, Real value, const StepParams& params) {
+  const std::uint32_t all = _bzhi_u32(0xFFFF, count);
+  Cells<Lanes> cells{Lanes::load(all, weights), Lanes::load(all, accumulators)};
+  cells.step(active, gradients * Lanes::all(value), params);
+  Lanes::store(weights, all, cells.weights);
+  Lanes::store(accumulators, all, cells.accumulators);
+}
+
+/// A word whose cells stay where they are.
+inline void step_in_place(MaskWord mask, MaskWord active, Real* weights, Real* accumulators, const Real* gradients,
+                          Real value, const StepParams& params) {
+  const std::uint32_t count = count_bits(mask);
+  MaskWord stepping = _pext_u64(active, mask);
+  if (mask >> kLanes == 0) {
+    const __m512 packed = _mm512_maskz_compress_ps(static_cast<__mmask16>(mask), _mm512_loadu_ps(gradients));
+    const auto some = static_cast<std::uint32_t>(stepping);
+    if (count <= Lanes4::kSize) {
+      step_packed<Lanes4>(count, some, weights, accumulators, _mm512_castps512_ps128(packed), value, params);
+    } else if (count <= Lanes8::kSize) {
+      step_packed<Lanes8>(count, some, weights, accumulators, _mm512_castps512_ps256(packed), value, params);
+    } else {
+      step_packed<Lanes16>(count, some, weights, accumulators, packed, value, params);
+    }
+    return;
+  }
+  Real packed[kWordColumns + kLanes];
+  Real* end = packed;
+  for (std::uint32_t group = 0; group < kGroups && (mask >> (kLanes * group)) != 0; ++group) {
+    const __mmask16 lanes = lanes_of(mask, group);
+    _mm512_storeu_ps(end, _mm512_maskz_compress_ps(lanes, _mm512_loadu_ps(gradients + kLanes * group)));
+    end += count_bits(lanes);
+  }
+  for (std::uint32_t first = 0; first < count; first += kLanes, stepping >>= kLanes) {
+    const std::uint32_t some = lanes_of(stepping, 0);
+    if (some != 0) {
+      step_packed<Lanes16>(std::min(count - first, kLanes), some, weights + first, accumulators + first,
+                           _mm512_loadu_ps(packed + first), value, params);
+    }
+  }
+}
+
+/// Any change of a word. All loads come before all stores, because cells may move.
+inline void step_moving(const WordStep& cells, Real value, const StepParams& params) {
+  Cells<Lanes16> groups[kGroups];
+  const std::uint32_t n_columns = kWordColumns - static_cast<std::uint32_t>(std::countl_zero(cells.after));
+  std::uint32_t from = 0;
+  for (std::uint32_t group = 0; group * kLanes < n_columns; ++group) {
+    const __mmask16 present = lanes_of(cells.before, group);
+    groups[group] = Cells<Lanes16>::expand(present, cells.weights_before + from, cells.accumulators_before + from);
+    groups[group].begin(lanes_of(cells.pending, group), cells);
+    const __m512 g = _mm512_loadu_ps(cells.gradients + kLanes * group) * _mm512_set1_ps(value);
+    groups[group].step(lanes_of(cells.active, group), g, params);
+    from += count_bits(present);
+  }
+  std::uint32_t to = 0;
+  for (std::uint32_t group = 0; group * kLanes < n_columns; ++group) {
+    const __mmask16 lanes = lanes_of(cells.after, group);
+    groups[group].compress(lanes, cells.weights_after + to, cells.accumulators_after + to);
+    to += count_bits(lanes);
+  }
+}
+
+inline void step_word(const WordStep& cells, Real value, const StepParams& params) {
+  if (cells.before != cells.after || cells.weights_before != cells.weights_after) {
+    step_moving(cells, value, params);
+  } else {
+    step_in_place(cells.after, cells.active, cells.weights_after, cells.accumulators_after, cells.gradients, value,
+                  params);
+  }
+}
+
+// Rows whose accumulators are fetched ahead of their step.
+constexpr std::size_t kAhead = 4;
+
+inline void prefetch_accumulators(const MaskWord* row, const MaskWord* after, std::uint32_t mask_words) {
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 0; i < mask_words; ++i) {
+    count += count_bits(after[i]);
+  }
+  const Real* accumulators = weights_of(row, mask_words) + capacity_for(count);
+  prefetch(accumulators);
+  if (count > kLanes) {
+    prefetch(accumulators + kLanes);
+  }
+}
+
+void step(MaskWord* const* rows, const MaskWord* after, const Real* values, std::size_t n_rows,
+          std::uint32_t mask_words, const StepParams& params) {
+  for (std::size_t i = 0; i < n_rows; ++i, after += mask_words) {
+    if (i + kAhead < n_rows) {
+      prefetch_accumulators(rows[i + kAhead], after + kAhead * mask_words, mask_words);
+    }
+    if (mask_words == 1 && *rows[i] == *after) {  // the most frequent case by far
+      Real* weights = weights_of(rows[i], 1);
+      step_in_place(*after, *params.active, weights, weights + capacity_for(count_bits(*after)), params.gradients,
+                    values[i], params);
+    } else {
+      step_row(rows[i], after, mask_words, params, [&](const WordStep& cells) { step_word(cells, values[i], params); });
+    }
+  }
+}
+
+// The portable one again, compiled for the wide vectors.
+void sigmoids(const Real* in, Real* out, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    out[i] = sigmoid(in[i]);
+  }
+}
+
+#pragma GCC pop_options
+
+}  // namespace
+
+const Kernels* avx512_kernels() {
+  static constexpr Kernels kAvx512{score, step, sigmoids};
+  return __builtin_cpu_supports("x86-64-v4") != 0 ? &kAvx512 : nullptr;  // all that was asked for above, and more
+}
+
+}  // namespace oplt
+
+#else
+
+namespace oplt {
+
+const Kernels* avx512_kernels() { return nullptr; }
+
+}  // namespace oplt
+
+#endif

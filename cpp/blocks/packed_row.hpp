@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+//
+// How a row of a sibling block lies in memory, in words of 8 bytes:
+//
+//   mask words (64 columns each) | weights of the cells | their accumulators
+//
+// Cells are those columns whose bit is set, ascending. Weights and accumulators have room for capacity_for(count)
+// cells each, so that the layout follows from the mask alone.
+//
+// Column 0 is the auxiliary classifier, from which new columns are made (AddLeaf, Algorithm 6). A row that has a cell
+// of it does not get a cell for each new column: *the columns above its last cell are pending*, they are the inverse of
+// its auxiliary cell, (0 - weight, accumulator). They get cells of their own when a step would make a difference. All
+// other columns without a cell are (0, 0).
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/prefetch.hpp"
+#include "base/types.hpp"
+
+namespace oplt {
+
+using MaskWord = std::uint64_t;
+inline constexpr std::uint32_t kWordColumns = 64;
+
+inline std::uint32_t count_bits(MaskWord word) { return static_cast<std::uint32_t>(std::popcount(word)); }
+
+inline std::size_t count_bits(std::span<const MaskWord> mask) {
+  std::size_t count = 0;
+  for (const MaskWord word : mask) {
+    count += count_bits(word);
+  }
+  return count;
+}
+
+inline void set_bit(std::span<MaskWord> mask, Column column) {
+  mask[column / kWordColumns] |= MaskWord{1} << (column % kWordColumns);
+}
+
+/// Calls visit(column) for each bit, ascending.
+template <class Visit>
+void for_each_bit(std::span<const MaskWord> mask, Visit visit) {
+  Column base = 0;
+  for (MaskWord word : mask) {
+    for (; word != 0; word &= word - 1) {
+      visit(base + static_cast<Column>(std::countr_zero(word)));
+    }
+    base += kWordColumns;
+  }
+}
+
+/// Cells that are reserved for `count` of them. Powers of two: rows that outgrow their place leave room that others can
+/// use, which finer steps waste (measured: they need more memory, and time to move rows).
+inline std::uint32_t capacity_for(std::uint32_t count) { return std::bit_ceil(count); }
+
+inline constexpr MaskWord kAuxiliaryBit = 1;
+
+struct RowShape {
+  std::uint32_t mask_words;
+  Column n_columns;  // with column 0
+
+  /// The columns of a word that exist.
+  MaskWord columns_in(std::uint32_t word) const {
+    const std::uint32_t before = word * kWordColumns;
+    if (n_columns <= before) {
+      return 0;
+    }
+    return n_columns - before >= kWordColumns ? ~MaskWord{0} : (MaskWord{1} << (n_columns - before)) - 1;
+  }
+};
+
+/// The weight of a pending column, whose accumulator is that of the auxiliary cell. Not -w: a zero keeps its sign, and
+/// so its bits.
+inline Real inverse_weight(Real auxiliary) { return Real{0} - auxiliary; }
+
+/// Which columns of a row are pending, those that do not exist yet included.
+class PendingColumns {
+ public:
+  PendingColumns(const MaskWord* mask, std::uint32_t mask_words) : first_word_(mask_words) {
+    if ((mask[0] & kAuxiliaryBit) != 0) {
+      do {
+        --first_word_;
+      } while (mask[first_word_] == 0);
+      in_first_ = ~(~MaskWord{0} >> std::countl_zero(mask[first_word_]));
+    }
+  }
+
+  /// The word of the row's last cell; beyond all words if no column is pending, wherever it lies.
+  std::uint32_t first_word() const { return first_word_; }
+
+  MaskWord in(std::uint32_t word) const {
+    return word > first_word_ ? ~MaskWord{0} : word == first_word_ ? in_first_ : 0;
+  }
+
+ private:
+  std::uint32_t first_word_;
+  MaskWord in_first_ = 0;
+};
+
+/// Calls visit(word, pending columns of it) for the words of a row that have some, ascending.
+template <class Visit>
+void for_each_pending(const MaskWord* mask, RowShape shape, Visit visit) {
+  const PendingColumns pending(mask, shape.mask_words);
+  for (std::uint32_t word = pending.first_word(); word < shape.mask_words; ++word) {
+    const MaskWord columns = pending.in(word)&shape.columns_in(word);
+    if (columns != 0) {
+      visit(word, columns);
+    }
+  }
+}
+
+/// None of today's columns is pending in a row that has a cell in the last one.
+inline void mark_none_pending(std::span<MaskWord> mask, RowShape shape) { set_bit(mask, shape.n_columns - 1); }
+
+inline Real* weights_of(MaskWord* row, std::uint32_t mask_words) { return reinterpret_cast<Real*>(row + mask_words); }
+inline const Real* weights_of(const MaskWord* row, std::uint32_t mask_words) {
+  return reinterpret_cast<const Real*>(row + mask_words);
+}
+
+}  // namespace oplt

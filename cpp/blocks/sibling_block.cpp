@@ -1,0 +1,335 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "blocks/sibling_block.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <utility>
+
+namespace oplt {
+
+namespace {
+
+constexpr std::size_t kCacheLine = 64 / sizeof(MaskWord);
+
+bool has_all(const MaskWord* mask, std::span<const MaskWord> wanted) {
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if ((wanted[i] & ~mask[i]) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::uint32_t mask_words_for(Column n_columns) {
+  // Powers of two: a block of many columns (policy flat) is rebuilt seldom.
+  return std::bit_ceil(std::max<std::uint32_t>(1, (n_columns + kWordColumns - 1) / kWordColumns));
+}
+
+}  // namespace
+
+SiblingBlock::SiblingBlock(bool auxiliary, Column n_children)
+    : auxiliary_(auxiliary), n_children_(n_children), rows_(mask_words_for(column_of(n_children))) {}
+
+/// Calls visit(column, weight, accumulator) for each cell of the row that holds something, ascending. An auxiliary cell
+/// that is left from before drop_auxiliary() only serves its pending columns.
+template <class Visit>
+void SiblingBlock::for_each_cell(const Row& row, Visit visit) const {
+  const auto visit_cell = [&](Column column, Real weight, Real accumulator) {
+    if ((weight != 0 || accumulator != 0) && (column != kAuxiliary || auxiliary_)) {
+      visit(column, weight, accumulator);
+    }
+  };
+  std::uint32_t i = 0;
+  for_each_bit({row.mask, rows_.mask_words()}, [&](Column column) {
+    visit_cell(column, row.weights[i], row.accumulators[i]);
+    ++i;
+  });
+  for_each_pending(row.mask, shape(), [&](std::uint32_t word, MaskWord pending) {
+    for_each_bit({&pending, 1}, [&](Column bit) {
+      visit_cell(word * kWordColumns + bit, inverse_weight(row.weights[0]), row.accumulators[0]);
+    });
+  });
+}
+
+std::size_t SiblingBlock::n_cells() const {
+  std::size_t n = 0;
+  rows_.for_each([&](FeatureId, const Row& row) { for_each_cell(row, [&](Column, Real, Real) { ++n; }); });
+  return n;
+}
+
+/// scratch.rows: where each feature's row lies; scratch.scores: w·x of each column, summed by ascending feature.
+void SiblingBlock::score(RowView x, BlockScratch& scratch) const {
+  const std::size_t n = x.size();
+  scratch.rows.resize(n);
+  scratch.row_pointers.resize(n);
+  scratch.scores.resize(n_scores(shape()));
+  for (const FeatureId feature : x.features) {
+    rows_.prefetch(feature);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    scratch.rows[i] = rows_.find(x.features[i]);
+    if (scratch.rows[i] == kNone) {
+      scratch.row_pointers[i] = nullptr;
+      continue;
+    }
+    scratch.row_pointers[i] = rows_.words(scratch.rows[i]);
+    prefetch(scratch.row_pointers[i]);
+    if (rows_.mask_words() + shape().n_columns > kCacheLine) {
+      prefetch(scratch.row_pointers[i] + kCacheLine);
+    }
+  }
+  scratch.kernels->score(scratch.row_pointers.data(), x.values.data(), n, shape(), scratch.scores.data());
+}
+
+std::span<const Real> SiblingBlock::child_scores(RowView x, BlockScratch& scratch) const {
+  score(x, scratch);
+  return std::span<const Real>(scratch.scores).subspan(column_of(0), n_children_);
+}
+
+/// Gradients of the logistic loss and the mask of the columns that take a step; false if none does.
+///
+/// With z = -s for a positive and z = s for a negative column, |gradient| = sigmoid(z): a column with negated weights
+/// and flipped target takes exactly the negated step, and the gate treats both alike. This symmetry makes the inverse
+/// of a classifier exact to the bit.
+bool SiblingBlock::compute_gradients(Real weight, std::span<const std::uint32_t> positives, const TrainParams& params,
+                                     BlockScratch& scratch) const {
+  std::vector<Real>& gradients = scratch.gradients;
+  gradients.assign(scratch.scores.begin(), scratch.scores.end());
+  const auto negate_positives = [&] {
+    gradients[kAuxiliary] = -gradients[kAuxiliary];
+    for (const std::uint32_t child : positives) {
+      gradients[column_of(child)] = -gradients[column_of(child)];
+    }
+  };
+  negate_positives();
+  scratch.kernels->sigmoids(gradients.data(), gradients.data(), gradients.size());
+  negate_positives();
+  scratch.active.assign(rows_.mask_words(), 0);
+  MaskWord any = 0;
+  for (Column column = auxiliary_ ? kAuxiliary : column_of(0); column < shape().n_columns; ++column) {
+    const MaskWord active = std::abs(gradients[column]) >= params.gate ? 1 : 0;
+    any |= active;
+    scratch.active[column / kWordColumns] |= active << (column % kWordColumns);
+    gradients[column] *= weight;
+  }
+  return any != 0;
+}
+
+/// The cells that a row (null: there is none yet) is to have when the active columns take a step.
+void SiblingBlock::find_cells_after(const MaskWord* mask, std::span<const MaskWord> active, MaskWord* after) const {
+  if (mask == nullptr) {
+    std::copy(active.begin(), active.end(), after);
+  } else {
+    // Pending columns wait until they, or the auxiliary cell that they are the inverse of, take a step.
+    bool wake = (active[0] & kAuxiliaryBit) != 0;
+    for (std::uint32_t i = 0; i < rows_.mask_words(); ++i) {
+      after[i] = mask[i] | active[i];
+    }
+    for_each_pending(mask, shape(),
+                     [&](std::uint32_t word, MaskWord pending) { wake = wake || (active[word] & pending) != 0; });
+    if (wake) {
+      for_each_pending(mask, shape(), [&](std::uint32_t word, MaskWord pending) { after[word] |= pending; });
+    }
+  }
+  if ((after[0] & kAuxiliaryBit) != 0 && (mask == nullptr || (mask[0] & kAuxiliaryBit) == 0)) {
+    // All columns of today are known to be (0, 0) if they have no cell: only later ones may be pending.
+    mark_none_pending({after, rows_.mask_words()}, shape());
+  }
+}
+
+void SiblingBlock::learn(RowView x, Real weight, std::span<const std::uint32_t> positives, const TrainParams& params,
+                         BlockScratch& scratch) {
+  score(x, scratch);
+  if (!compute_gradients(weight, positives, params, scratch)) {
+    return;
+  }
+  // A row that has cells for the active columns stays as it is, unless its auxiliary cell takes a step and leaves
+  // pending columns behind: then the last column has no cell.
+  scratch.required = scratch.active;
+  if ((scratch.active[0] & kAuxiliaryBit) != 0) {
+    mark_none_pending(scratch.required, shape());
+  }
+  const std::uint32_t mask_words = rows_.mask_words();
+  bool changed = false;
+  scratch.after.resize(x.size() * mask_words);
+  MaskWord* after = scratch.after.data();
+  for (std::size_t i = 0; i < x.size(); ++i, after += mask_words) {
+    const MaskWord* mask = scratch.rows[i] == kNone ? nullptr : rows_.words(scratch.rows[i]);
+    if (mask != nullptr && has_all(mask, scratch.required)) {
+      *after = *mask;
+      for (std::uint32_t word = 1; word < mask_words; ++word) {  // mostly none
+        after[word] = mask[word];
+      }
+    } else {
+      find_cells_after(mask, scratch.active, after);
+      scratch.rows[i] = rows_.make_room(x.features[i], scratch.rows[i], {after, mask_words});
+      changed = true;
+    }
+  }
+  for (std::size_t i = 0; changed && i < x.size(); ++i) {  // only now: the arena may have moved
+    scratch.row_pointers[i] = rows_.words(scratch.rows[i]);
+  }
+  const StepParams step{scratch.active.data(), scratch.gradients.data(), params.learning_rate, params.adagrad_eps};
+  scratch.kernels->step(scratch.row_pointers.data(), scratch.after.data(), x.values.data(), x.size(), mask_words, step);
+}
+
+/// Makes room for the columns of so many children.
+void SiblingBlock::widen_masks(Column n_children) {
+  SiblingBlock wider(auxiliary_, n_children);
+  wider.n_children_ = n_children_;
+  wider.rows_.reserve(rows_.size());
+  rows_.for_each(
+      [&](FeatureId feature, const Row& row) { wider.rows_.add_copy(feature, row, {row.mask, rows_.mask_words()}); });
+  *this = std::move(wider);
+}
+
+void SiblingBlock::add_child() {
+  assert(auxiliary_);
+  if (mask_words_for(column_of(n_children_ + 1)) != rows_.mask_words()) {
+    widen_masks(n_children_ + 1);
+  }
+  ++n_children_;  // pending in all rows
+}
+
+SiblingBlock SiblingBlock::parent_block() const {
+  assert(auxiliary_);
+  SiblingBlock parent(true, 1);
+  parent.rows_.reserve(rows_.size());
+  rows_.for_each([&](FeatureId feature, const Row& from) {
+    if ((*from.mask & kAuxiliaryBit) != 0) {
+      const MaskWord both = 0b11;
+      const Row to = parent.rows_.add(feature, {&both, 1});
+      std::fill_n(to.weights, 2, from.weights[0]);
+      std::fill_n(to.accumulators, 2, from.accumulators[0]);
+    }
+  });
+  return parent;
+}
+
+void SiblingBlock::drop_auxiliary() {
+  SiblingBlock rest(false, n_children_);
+  rest.rows_.reserve(rows_.size());
+  std::vector<MaskWord> mask(rows_.mask_words());
+  rows_.for_each([&](FeatureId feature, const Row& row) {
+    std::copy_n(row.mask, mask.size(), mask.begin());
+    mask[0] &= ~kAuxiliaryBit;
+    for_each_pending(row.mask, shape(), [&](std::uint32_t, MaskWord) { mask[0] |= kAuxiliaryBit; });  // their inverse
+    if (count_bits(mask) > 0) {
+      rest.rows_.add_copy(feature, row, mask);
+    }
+  });
+  *this = std::move(rest);
+}
+
+void SiblingBlock::set_weights(FeatureId feature, std::span<const ChildWeight> weights) {
+  assert(!auxiliary_);
+  std::vector<CellAt> cells;
+  cells.reserve(weights.size());
+  for (const ChildWeight& given : weights) {
+    cells.push_back({column_of(given.child), given.weight, 0});
+  }
+  add_loaded_row(feature, std::move(cells));
+}
+
+std::vector<Cell> SiblingBlock::cells(Column wanted) const {
+  std::vector<Cell> result;
+  for (const FeatureRows::Slot& slot : rows_.sorted()) {
+    for_each_cell(rows_.row(slot.row), [&](Column column, Real weight, Real accumulator) {
+      if (column == wanted) {
+        result.push_back({slot.feature, weight, accumulator});
+      }
+    });
+  }
+  return result;
+}
+
+// Sorted rows, the fewest mask words, and only cells that hold something: how a block happens to be laid out in memory
+// leaves no trace in a file. There, column 0 is the first child if there is no auxiliary classifier.
+void SiblingBlock::save(Writer& out) const {
+  const Column n_saved = n_classifiers();
+  const Column first = auxiliary_ ? kAuxiliary : column_of(0);
+  std::vector<FeatureId> features;
+  std::vector<MaskWord> masks;
+  std::vector<Real> weights;
+  std::vector<Real> accumulators;
+  for (const FeatureRows::Slot& slot : rows_.sorted()) {
+    std::vector<MaskWord> mask((n_saved + kWordColumns - 1) / kWordColumns, 0);
+    for_each_cell(rows_.row(slot.row), [&](Column column, Real weight, Real accumulator) {
+      set_bit(mask, column - first);
+      weights.push_back(weight);
+      accumulators.push_back(accumulator);
+    });
+    if (count_bits(mask) > 0) {
+      features.push_back(slot.feature);
+      masks.insert(masks.end(), mask.begin(), mask.end());
+    }
+  }
+  out.put(static_cast<std::uint8_t>(auxiliary_));
+  out.put(n_saved);
+  out.put_array(std::span<const FeatureId>(features));
+  out.put_array(std::span<const MaskWord>(masks));
+  out.put_array(std::span<const Real>(weights));
+  out.put_array(std::span<const Real>(accumulators));
+}
+
+SiblingBlock SiblingBlock::load(Reader& in) {
+  const bool auxiliary = in.get<std::uint8_t>() != 0;
+  const auto n_saved = in.get<std::uint32_t>();
+  const auto features = in.get_array<FeatureId>();
+  const auto masks = in.get_array<MaskWord>();
+  const auto weights = in.get_array<Real>();
+  const auto accumulators = in.get_array<Real>();
+  const std::uint64_t saved_words = (std::uint64_t{n_saved} + kWordColumns - 1) / kWordColumns;
+  if (n_saved < (auxiliary ? 1U : 0U) || (n_saved == 0 && !features.empty()) ||
+      masks.size() != features.size() * saved_words || weights.size() != accumulators.size() ||
+      weights.size() != count_bits(masks)) {
+    throw FormatError("the parts of a sibling block do not fit together");
+  }
+  SiblingBlock block(auxiliary, n_saved - (auxiliary ? 1 : 0));
+  const Column first = auxiliary ? kAuxiliary : column_of(0);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    const auto mask = std::span<const MaskWord>(masks).subspan(i * saved_words, saved_words);
+    const MaskWord beyond = n_saved % kWordColumns == 0 ? 0 : ~MaskWord{0} << (n_saved % kWordColumns);
+    if ((i > 0 && features[i] <= features[i - 1]) || (mask.back() & beyond) != 0) {
+      throw FormatError("a row of a sibling block is out of order or has too many columns");
+    }
+    std::vector<CellAt> cells;
+    for_each_bit(mask, [&](Column column) {
+      cells.push_back({column + first, weights[next], accumulators[next]});
+      ++next;
+    });
+    block.add_loaded_row(features[i], std::move(cells));
+  }
+  return block;
+}
+
+/// A row with these cells. Last ones that are the inverse of the auxiliary cell become pending.
+void SiblingBlock::add_loaded_row(FeatureId feature, std::vector<CellAt> cells) {
+  if (!cells.empty() && cells[0].column == kAuxiliary) {
+    const CellAt auxiliary = cells[0];
+    Column n_known = shape().n_columns;
+    while (n_known > 1 &&
+           cells.back() == CellAt{n_known - 1, inverse_weight(auxiliary.weight), auxiliary.accumulator}) {
+      cells.pop_back();
+      --n_known;
+    }
+    if (cells.back().column != n_known - 1) {
+      cells.push_back({n_known - 1, 0, 0});  // else the columns below would seem to be pending, too
+    }
+  }
+  std::vector<MaskWord> mask(rows_.mask_words(), 0);
+  for (const CellAt& cell : cells) {
+    set_bit(mask, cell.column);
+  }
+  const Row row = rows_.add(feature, mask);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    row.weights[i] = cells[i].weight;
+    row.accumulators[i] = cells[i].accumulator;
+  }
+}
+
+}  // namespace oplt

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/params.hpp"
+#include "base/types.hpp"
+#include "blocks/kernels.hpp"
+#include "blocks/packed_rows.hpp"
+#include "io/archive.hpp"
+
+namespace oplt {
+
+/// Working memory of one thread, so that the kernels allocate nothing.
+struct BlockScratch {
+  std::vector<Real> scores;     // by column, up to a whole number of vectors
+  std::vector<Real> gradients;  // likewise
+  std::vector<MaskWord> active;
+  std::vector<MaskWord> required;       // what a row needs to have, to stay as it is
+  std::vector<MaskWord> after;          // of each feature: the cells that its row is to have
+  std::vector<std::uint32_t> rows;      // of each feature: where its row lies, or kNone
+  std::vector<MaskWord*> row_pointers;  // the same as pointers
+  const Kernels* kernels = &oplt::kernels();
+};
+
+/// One feature's part in one classifier.
+struct Cell {
+  FeatureId feature;
+  Real weight;
+  Real accumulator;  // AdaGrad's sum of squared gradients
+
+  friend bool operator==(const Cell&, const Cell&) = default;
+};
+
+/// One child's weight for some feature.
+struct ChildWeight {
+  Column child;
+  Real weight;
+};
+
+/// The linear classifiers of one node's children, and the node's auxiliary classifier while it can be extended.
+///
+/// All children of a node see the same examples, so their classifiers are the columns of one matrix: column 0 is the
+/// auxiliary classifier, then come the children in order of arrival; rows are features. A row holds only the cells that
+/// were ever touched (packed_row.hpp). An absent cell is (0, 0), and computing with it or without it gives the same
+/// bits; or its column is newer than the row's last step, and then it is the inverse of the auxiliary cell.
+class SiblingBlock {
+ public:
+  SiblingBlock() = default;
+  SiblingBlock(bool auxiliary, Column n_children);
+
+  bool has_auxiliary() const { return auxiliary_; }
+  Column n_children() const { return n_children_; }
+  /// Classifiers, the auxiliary one included.
+  Column n_classifiers() const { return n_children_ + (auxiliary_ ? 1 : 0); }
+  std::size_t n_rows() const { return rows_.size(); }
+  /// Cells that hold something, pending ones included.
+  std::size_t n_cells() const;
+  std::size_t memory_bytes() const { return rows_.memory_bytes(); }
+
+  /// Scores w·x of the children; the span lies in `scratch` and is valid until its next use.
+  std::span<const Real> child_scores(RowView x, BlockScratch& scratch) const;
+
+  /// One online step of every column with x: target 1 for the auxiliary classifier and the children in `positives`,
+  /// 0 for the rest. `weight` scales the gradient.
+  void learn(RowView x, Real weight, std::span<const std::uint32_t> positives, const TrainParams& params,
+             BlockScratch& scratch);
+
+  /// AddLeaf, Algorithm 6: a new child whose classifier is the inverse of the auxiliary one.
+  void add_child();
+
+  /// InsertNode, Algorithm 5: the block of a node whose only child takes over everything that this block's node had.
+  /// Both its columns, auxiliary and child, are copies of this block's auxiliary column.
+  SiblingBlock parent_block() const;
+
+  /// The auxiliary classifier is needed no more.
+  void drop_auxiliary();
+
+  /// Gives a feature that has no row yet these weights, by ascending child, without accumulators: for classifiers that
+  /// were solved elsewhere and take no steps. Only for a block without an auxiliary classifier.
+  void set_weights(FeatureId feature, std::span<const ChildWeight> weights);
+
+  /// The cells of a classifier that hold something, by ascending feature.
+  std::vector<Cell> child_cells(Column child) const { return cells(column_of(child)); }
+  std::vector<Cell> auxiliary_cells() const { return cells(kAuxiliary); }
+
+  void save(Writer& out) const;
+  static SiblingBlock load(Reader& in);
+
+ private:
+  static constexpr Column kAuxiliary = 0;
+  static Column column_of(Column child) { return child + 1; }
+
+  using Row = PackedRows::Row;
+
+  struct CellAt {
+    Column column;
+    Real weight;
+    Real accumulator;
+
+    friend bool operator==(const CellAt&, const CellAt&) = default;
+  };
+
+  RowShape shape() const { return {rows_.mask_words(), column_of(n_children_)}; }
+  void add_loaded_row(FeatureId feature, std::vector<CellAt> cells);
+  std::vector<Cell> cells(Column column) const;
+  template <class Visit>
+  void for_each_cell(const Row& row, Visit visit) const;
+  void widen_masks(Column n_children);
+
+  void score(RowView x, BlockScratch& scratch) const;
+  bool compute_gradients(Real weight, std::span<const std::uint32_t> positives, const TrainParams& params,
+                         BlockScratch& scratch) const;
+  void find_cells_after(const MaskWord* mask, std::span<const MaskWord> active, MaskWord* after) const;
+
+  bool auxiliary_ = false;
+  Column n_children_ = 0;
+  PackedRows rows_;
+};
+
+}  // namespace oplt

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+//
+// Examples as they come from outside: by name. Views, never owners.
+#pragma once
+
+#include <span>
+
+#include "base/types.hpp"
+#include "encode/vocabulary.hpp"
+
+namespace oplt {
+
+/// Within these limits no score becomes infinite or NaN, whatever the stream.
+inline constexpr Real kLargestValue = 1e12F;
+inline constexpr Real kLargestWeight = 1e6F;
+
+/// Features by name. Values are at most kLargestValue in size.
+struct NamedRows {
+  RowBounds bounds;
+  NameList names;
+  std::span<const Real> values;
+};
+
+/// Labels by name, any number a row.
+struct NamedLabels {
+  RowBounds bounds;
+  NameList names;
+};
+
+}  // namespace oplt

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "encode/row_builder.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace oplt {
+
+namespace {
+
+std::uint64_t pack(FeatureId id, Real value) { return (std::uint64_t{id} << 32) | std::bit_cast<std::uint32_t>(value); }
+
+FeatureId unpack_id(std::uint64_t packed) { return static_cast<FeatureId>(packed >> 32); }
+
+Real unpack_value(std::uint64_t packed) { return std::bit_cast<Real>(static_cast<std::uint32_t>(packed)); }
+
+}  // namespace
+
+void RowBuilder::start(std::size_t n_features, std::size_t n_rows) {
+  features_.clear();
+  values_.clear();
+  features_.reserve(n_features + n_rows);  // each row may get the bias
+  values_.reserve(n_features + n_rows);
+}
+
+/// A mapping of a class of its own may hold a name twice, and a row must not: its second step would go astray.
+void RowBuilder::add_up_repeated() {
+  std::size_t n = 0;
+  for (const std::uint64_t packed : packed_) {
+    const FeatureId id = unpack_id(packed);
+    if (n > 0 && id != kNone && id == unpack_id(packed_[n - 1])) {
+      packed_[n - 1] = pack(id, unpack_value(packed_[n - 1]) + unpack_value(packed));
+    } else {
+      packed_[n++] = packed;
+    }
+  }
+  packed_.resize(n);
+}
+
+RowView RowBuilder::build(std::span<const FeatureId> ids, std::span<const Real> values, const TrainParams& params) {
+  packed_.clear();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    packed_.push_back(pack(ids[i], values[i]));
+  }
+  std::sort(packed_.begin(), packed_.end());
+  add_up_repeated();
+
+  double norm = 1.0;
+  if (params.normalize) {
+    double squares = 0.0;
+    for (const std::uint64_t packed : packed_) {
+      const double value = unpack_value(packed);
+      squares += value * value;
+    }
+    norm = squares > 0.0 ? std::sqrt(squares) : 1.0;
+  }
+
+  const std::size_t begin = features_.size();
+  for (const std::uint64_t packed : packed_) {
+    const auto value = static_cast<Real>(unpack_value(packed) / norm);
+    if (unpack_id(packed) != kNone && value != 0) {
+      features_.push_back(unpack_id(packed));
+      values_.push_back(value);
+    }
+  }
+  if (params.bias) {
+    features_.push_back(kBiasFeature);
+    values_.push_back(Real{1});
+  }
+  return {std::span<const FeatureId>(features_).subspan(begin), std::span<const Real>(values_).subspan(begin)};
+}
+
+}  // namespace oplt

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/prefetch.hpp"
+#include "base/types.hpp"
+#include "encode/term.hpp"
+#include "io/archive.hpp"
+
+namespace oplt {
+
+inline constexpr std::uint32_t kMostTerms = 0x7FFFFFFF;  // so that ids are columns of matrices, too
+
+/// Counts in how many texts each term occurs, and gives it an id: 0, 1, 2, … in order of arrival.
+///
+/// With a limit, the table keeps to the most frequent terms by the algorithm "Space-Saving" (Metwally, Agrawal, El
+/// Abbadi: Efficient computation of frequent and top-k elements in data streams, ICDT 2005): when it is full, a new
+/// term takes the place and the id of the one with the smallest score, and its score goes on from there. So new terms
+/// that keep coming stay in the end, and old ones that do not come any more go; and a term that occurs in more than
+/// (terms of all texts) / limit texts is always there.
+class TermTable {
+ public:
+  /// `hash_bits` > 0: terms are not kept; those with the same last bits of their hashes are the same one. `limit` > 0:
+  /// at most so many terms.
+  TermTable(std::uint32_t hash_bits, std::uint32_t limit);
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
+
+  /// What the table compares: with hash_bits, something without a text.
+  Term key(const Term& term) const {
+    return hash_bits_ == 0 ? term : Term{{}, false, term.hash & ((std::uint64_t{1} << hash_bits_) - 1)};
+  }
+
+  /// The id of a key, or kNone.
+  std::uint32_t find(const Term& key) const { return slots_.empty() ? kNone : slots_[slot_of(key)].id; }
+
+  /// Starts to bring what find() reads into the cache: for many keys, first the slots, then the entries that they lead
+  /// to.
+  void prefetch_slot(const Term& key) const {
+    if (!slots_.empty()) {
+      prefetch(slots_.data() + home(key.hash));
+    }
+  }
+  void prefetch_entry(const Term& key) const {
+    if (hash_bits_ == 0 && !slots_.empty()) {
+      const std::uint32_t id = slots_[home(key.hash)].id;
+      prefetch(entries_.data() + (id == kNone ? 0 : id));
+    }
+  }
+
+  /// The next text begins.
+  void next_text();
+  std::uint64_t n_texts() const { return n_texts_; }
+
+  /// The present text has this term, told once.
+  void count(std::uint32_t id);
+
+  /// The same for a key that is not in the table. Returns its id, or kNone if all places are taken by terms of the
+  /// present text.
+  std::uint32_t add(const Term& key);
+
+  /// Number of texts that have the term, as far as is known: since it was last added.
+  std::uint32_t n_texts_with(std::uint32_t id) const { return entries_[id].score - entries_[id].inherited; }
+
+  Term term(std::uint32_t id) const { return entries_[id].view(); }
+
+  std::size_t memory_bytes() const;
+
+  void save(Writer& out) const;
+  static TermTable load(std::uint32_t hash_bits, std::uint32_t limit, Reader& in);
+
+ private:
+  struct Entry {
+    std::string text;
+    std::uint64_t hash;
+    std::uint64_t last_text;  // the number of the last text that had it
+    std::uint32_t score;      // number of texts that had it, and what it has inherited
+    std::uint32_t inherited;
+    bool is_chars;
+
+    Term view() const { return {text, is_chars, hash}; }
+  };
+  struct Slot {
+    std::uint32_t tag = 0;  // of the hash: most others are told apart without a look at the entry
+    std::uint32_t id = kNone;
+  };
+
+  std::size_t home(std::uint64_t hash) const { return hash & (slots_.size() - 1); }
+  /// Where the key is, or could be put.
+  std::size_t slot_of(const Term& key) const {
+    const std::size_t mask = slots_.size() - 1;
+    const std::uint32_t tag = key.tag();
+    std::size_t i = home(key.hash);
+    // With hash_bits the tag is the whole key.
+    while (slots_[i].id != kNone &&
+           !(slots_[i].tag == tag && (hash_bits_ > 0 || entries_[slots_[i].id].view() == key))) {
+      i = (i + 1) & mask;
+    }
+    return i;
+  }
+  void insert(std::uint32_t id);
+  void erase(std::uint32_t id);
+  void grow();
+  void append();
+  std::uint32_t take_rarest();
+  void push_rarest(std::uint32_t id);
+
+  std::uint32_t hash_bits_;
+  std::uint32_t limit_;
+  std::uint64_t n_texts_ = 0;
+  std::vector<Entry> entries_;
+  std::vector<Slot> slots_;  // open addressing
+  // A heap of (score, id), smallest first, made when a place is needed for the first time. Scores in it may be out of
+  // date, but only too small.
+  std::vector<std::uint64_t> rarest_;
+  std::vector<std::uint32_t> of_this_text_;  // ids that are not in the heap until the next text
+};
+
+}  // namespace oplt

@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "encode/text_features.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string>
+#include <tuple>
+
+#include "base/error.hpp"
+#include "base/math.hpp"
+#include "encode/row_builder.hpp"
+
+namespace oplt {
+
+namespace {
+
+/// ln of a count. It is taken for every feature of every text, so logarithms of small numbers are looked up, and larger
+/// ones are made of them.
+double log_of(std::uint64_t count) {
+  constexpr std::uint64_t kSize = 4096;
+  static const auto table = [] {
+    std::array<double, kSize> logs{};
+    for (std::size_t n = 1; n < kSize; ++n) {
+      logs[n] = log_double(static_cast<double>(n));
+    }
+    return logs;
+  }();
+  if (count < kSize) {
+    return table[count];
+  }
+  // count = 2^k head (1 + r) with head in [kSize / 2, kSize), so r < 2 / kSize and four terms of the series are exact.
+  const auto k = static_cast<int>(std::bit_width(count) - std::bit_width(kSize - 1));
+  const std::uint64_t head = count >> k;
+  const double r = static_cast<double>(count - (head << k)) / static_cast<double>(head << k);
+  const double series = r * (1.0 - r * (1.0 / 2 - r * (1.0 / 3 - r * (1.0 / 4))));
+  return k * 0.6931471805599453 + table[head] + series;
+}
+
+/// With hash_bits all texts are empty, and hashes decide.
+bool comes_before(const Term& a, const Term& b) {
+  return std::tie(a.text, a.is_chars, a.hash) < std::tie(b.text, b.is_chars, b.hash);
+}
+
+/// Calls take(item, how often it occurs) for the distinct items of a sorted list.
+template <class Item, class Take>
+void for_each_distinct(const std::vector<Item>& sorted, Take take) {
+  for (std::size_t i = 0, end = 0; i < sorted.size(); i = end) {
+    end = i + 1;
+    while (end < sorted.size() && sorted[end] == sorted[i]) {
+      ++end;
+    }
+    take(sorted[i], end - i);
+  }
+}
+
+/// Calls take(term) for each sequence of words.
+template <class Take>
+void for_each_of_words(const Words& words, const TextParams& params, Take take) {
+  for (std::size_t n = params.min_words; n <= params.max_words && n <= words.size() && n > 0; ++n) {
+    for (std::size_t i = 0; i + n <= words.size(); ++i) {
+      take(make_term(words.sequence(i, n), false));
+    }
+  }
+}
+
+bool begins_char(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
+
+/// Calls take(term) for each sequence of characters, a word and the spaces around it at a time.
+template <class Take>
+void for_each_of_chars(std::string_view padded, const TextParams& params, Take take) {
+  const auto next = [&](std::size_t i) {
+    do {
+      ++i;
+    } while (i < padded.size() && !begins_char(padded[i]));
+    return i;
+  };
+  for (std::size_t begin = 0; begin < padded.size(); begin = next(begin)) {
+    std::size_t end = begin;
+    for (std::size_t n = 1; n <= params.max_chars && end < padded.size(); ++n) {
+      end = next(end);
+      if (n >= params.min_chars) {
+        take(make_term(padded.substr(begin, end - begin), true));
+      }
+    }
+  }
+}
+
+/// Calls read(text, row) for each text and puts the scaled rows together.
+template <class Read>
+TextMatrix scaled_rows(Texts texts, const std::function<void()>& poll, Read read) {
+  constexpr std::size_t kPollEvery = 1024;
+  TrainParams scaling{};
+  scaling.normalize = true;
+  RowBuilder row_builder;
+  TextRow features;
+  TextMatrix result;
+  result.indptr.reserve(texts.size() + 1);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (poll && i % kPollEvery == 0) {
+      poll();
+    }
+    read(texts[i], features);
+    row_builder.start(features.ids.size(), 1);
+    const RowView row = row_builder.build(features.ids, features.values, scaling);
+    result.ids.insert(result.ids.end(), row.features.begin(), row.features.end());
+    result.values.insert(result.values.end(), row.values.begin(), row.values.end());
+    result.indptr.push_back(static_cast<std::int64_t>(result.ids.size()));
+  }
+  return result;
+}
+
+void require(bool holds, const char* message) {
+  if (!holds) {
+    throw InvalidParameter(message);
+  }
+}
+
+}  // namespace
+
+void TextParams::validate() const {
+  require(max_words > 0 || max_chars > 0, "there must be ngrams or chars: without both no text has any feature");
+  require(min_words <= max_words && (min_words > 0) == (max_words > 0), "ngrams must be (least, most) or None");
+  require(min_chars <= max_chars && (min_chars > 0) == (max_chars > 0), "chars must be (least, most) or None");
+  require(hash_bits <= 31, "hash_bits must be at most 31");
+}
+
+TextFeatures::TextFeatures(const TextParams& params) : params_(params), terms_(params.hash_bits, params.max_features) {}
+
+TextFeatures TextFeatures::load(const TextParams& params, Reader& in) {
+  TextFeatures features(params);
+  features.terms_ = TermTable::load(params.hash_bits, params.max_features, in);
+  return features;
+}
+
+/// Finds the terms of a text. Sorts the known ones by id.
+///
+/// The table is larger than the caches: one by one, most of the time would be spent waiting for it. So each step is
+/// done for all terms before the next one, for which memory has been asked meanwhile.
+void TextFeatures::read(std::string_view text, TextRow& row) const {
+  row.words.split(text);
+  row.keys.clear();
+  const auto take = [&](const Term& term) {
+    row.keys.push_back(terms_.key(term));
+    terms_.prefetch_slot(row.keys.back());
+  };
+  for_each_of_words(row.words, params_, take);
+  for (std::size_t i = 0; params_.max_chars > 0 && i < row.words.size(); ++i) {
+    for_each_of_chars(row.words.padded(i), params_, take);
+  }
+  for (const Term& key : row.keys) {
+    terms_.prefetch_entry(key);
+  }
+  look_up(row);
+}
+
+void TextFeatures::look_up(TextRow& row) const {
+  row.ids.clear();
+  row.values.clear();
+  row.known.clear();
+  row.unknown.clear();
+  for (const Term& key : row.keys) {
+    const FeatureId id = terms_.find(key);
+    if (id == kNone) {
+      row.unknown.push_back(key);
+    } else {
+      row.known.push_back(id);
+    }
+  }
+  std::sort(row.known.begin(), row.known.end());
+}
+
+/// `log_n` is ln(1 + n) of the text's time, the same for all its terms.
+double TextFeatures::idf(FeatureId id, double log_n) const {
+  return params_.idf ? 1.0 + log_n - log_of(1 + std::uint64_t{terms_.n_texts_with(id)}) : 1.0;
+}
+
+void TextFeatures::put(FeatureId id, std::size_t frequency, double log_n, TextRow& row) const {
+  const double tf = params_.sublinear ? 1.0 + log_of(frequency) : static_cast<double>(frequency);
+  row.ids.push_back(id);
+  row.values.push_back(static_cast<Real>(tf * idf(id, log_n)));
+}
+
+void TextFeatures::learn(std::string_view text, TextRow& row) {
+  read(text, row);
+  terms_.next_text();
+  const double log_n = log_of(1 + terms_.n_texts());
+  for_each_distinct(row.known, [&](FeatureId id, std::size_t frequency) {
+    terms_.count(id);
+    put(id, frequency, log_n, row);
+  });
+  // In sorted order, so that ids do not depend on the order of the words; after the known ones, which must stay.
+  std::sort(row.unknown.begin(), row.unknown.end(), comes_before);
+  for_each_distinct(row.unknown, [&](const Term& key, std::size_t frequency) {
+    if (const FeatureId id = terms_.add(key); id != kNone) {
+      put(id, frequency, log_n, row);
+    }
+  });
+}
+
+void TextFeatures::find(std::string_view text, TextRow& row) const {
+  read(text, row);
+  const double log_n = log_of(1 + terms_.n_texts());
+  for_each_distinct(row.known, [&](FeatureId id, std::size_t frequency) { put(id, frequency, log_n, row); });
+}
+
+TextMatrix TextFeatures::learn_many(Texts texts, const std::function<void()>& poll) {
+  return scaled_rows(texts, poll, [&](std::string_view text, TextRow& row) { learn(text, row); });
+}
+
+TextMatrix TextFeatures::find_many(Texts texts, const std::function<void()>& poll) const {
+  return scaled_rows(texts, poll, [&](std::string_view text, TextRow& row) { find(text, row); });
+}
+
+}  // namespace oplt

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/types.hpp"
+#include "encode/term_table.hpp"
+#include "encode/words.hpp"
+#include "io/archive.hpp"
+
+namespace oplt {
+
+/// The defaults are in one place, src/oplt/params.py.
+struct TextParams {
+  std::uint32_t min_words;  // sequences of so many words are terms; 0 and 0: words are not
+  std::uint32_t max_words;
+  std::uint32_t min_chars;  // so many characters of a word, the spaces around it included, are; 0 and 0: they are not
+  std::uint32_t max_chars;
+  bool idf;
+  bool sublinear;
+  std::uint32_t hash_bits;     // see TermTable
+  std::uint32_t max_features;  // see TermTable
+
+  void validate() const;
+};
+
+/// One text's features, in no certain order, and working memory to find them.
+struct TextRow {
+  std::vector<FeatureId> ids;
+  std::vector<Real> values;
+
+  Words words;
+  std::vector<Term> keys;
+  std::vector<FeatureId> known;
+  std::vector<Term> unknown;
+};
+
+/// Rows by feature id, end to end: row i is [indptr[i], indptr[i + 1]).
+struct TextMatrix {
+  std::vector<std::int64_t> indptr{0};
+  std::vector<std::int32_t> ids;
+  std::vector<Real> values;
+};
+
+/// Examples as texts.
+using Texts = std::span<const std::string_view>;
+
+/// Turns texts into features, and grows with them: each term has an id and the number of texts it has occurred in.
+///
+/// The value of a term is tf · idf. tf is how often the text has it, f, or 1 + ln f if sublinear. idf is
+/// 1 + ln((1 + n) / (1 + d)) for a term of d of the n texts learnt so far, or 1 if there is to be none. Rows are not
+/// scaled: RowBuilder does that.
+class TextFeatures {
+ public:
+  explicit TextFeatures(const TextParams& params);
+
+  const TextParams& params() const { return params_; }
+  const TermTable& terms() const { return terms_; }
+
+  /// Counts the terms of a text, new ones included. Its row is that of the features afterwards.
+  void learn(std::string_view text, TextRow& row);
+
+  /// The row of a text as things are. Unknown terms are left out.
+  void find(std::string_view text, TextRow& row) const;
+
+  /// The rows of many texts, ids ascending, scaled to norm 1 as by a model that learns them. `poll` is called every now
+  /// and then; what it throws ends the work.
+  TextMatrix learn_many(Texts texts, const std::function<void()>& poll = {});
+  TextMatrix find_many(Texts texts, const std::function<void()>& poll = {}) const;
+
+  void save(Writer& out) const { terms_.save(out); }
+  static TextFeatures load(const TextParams& params, Reader& in);
+
+ private:
+  void read(std::string_view text, TextRow& row) const;
+  void look_up(TextRow& row) const;
+  void put(FeatureId id, std::size_t frequency, double log_n, TextRow& row) const;
+  double idf(FeatureId id, double log_n) const;
+
+  TextParams params_;
+  TermTable terms_;
+};
+
+}  // namespace oplt

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/types.hpp"
+#include "io/archive.hpp"
+
+namespace oplt {
+
+/// What users call a label or a feature: a non-empty UTF-8 string or a 64-bit integer. A view: it owns no text.
+struct Name {
+  std::string_view text;    // empty for an integer
+  std::int64_t number = 0;  // 0 for a string
+
+  bool is_text() const { return !text.empty(); }
+  friend bool operator==(const Name&, const Name&) = default;
+};
+
+/// Integers before strings; integers by value, strings by their bytes.
+bool operator<(const Name& a, const Name& b);
+
+/// A list of names: as given, or as the column numbers of a matrix, which are not copied.
+struct NameList {
+  std::span<const Name> names;
+  std::span<const std::int32_t> numbers;  // used when names is empty
+
+  std::size_t size() const { return names.empty() ? numbers.size() : names.size(); }
+  Name operator[](std::size_t i) const { return names.empty() ? Name{.text = {}, .number = numbers[i]} : names[i]; }
+};
+
+/// A growing map between names and dense ids 0, 1, 2, … in order of arrival.
+///
+/// Names that arrive together (in one example) get their ids in sorted order, so that an example is a set: the order
+/// in which its features or labels are listed never matters.
+class Vocabulary {
+ public:
+  std::uint32_t size() const { return static_cast<std::uint32_t>(names_.size()); }
+
+  /// The id of a name, or kNone.
+  std::uint32_t find(const Name& name) const;
+
+  /// The ids of names [begin, end); kNone for those unknown.
+  void find_row(const NameList& names, std::size_t begin, std::size_t end, std::vector<std::uint32_t>& ids) const;
+
+  /// The same for the names of one example that is to be learnt: unknown ones are added.
+  void add_row(const NameList& names, std::size_t begin, std::size_t end, std::vector<std::uint32_t>& ids);
+
+  Name name(std::uint32_t id) const;
+
+  std::size_t memory_bytes() const;
+
+  void save(Writer& out) const;
+  static Vocabulary load(Reader& in);
+
+ private:
+  struct Entry {
+    std::uint64_t begin_or_number;  // where the text begins in text_, or the integer
+    std::uint32_t length;           // 0: an integer
+  };
+  // Looks up by Name although the table holds ids only, so each text is stored once.
+  static std::uint64_t hash(const Name& name);
+  std::size_t slot_of(const Name& name) const;
+  void add(const Name& name);
+  void grow();
+
+  // Column numbers of a matrix are small integers: a plain table for those below this bound, hashing for the rest.
+  static constexpr std::int64_t kDirect = 1 << 22;
+
+  std::vector<Entry> names_;
+  std::string text_;                   // all strings, end to end
+  std::vector<std::uint32_t> direct_;  // integer -> id
+  std::vector<std::uint32_t> slots_;   // open addressing: ids of all names that are not in direct_
+  std::size_t n_hashed_ = 0;
+};
+
+}  // namespace oplt

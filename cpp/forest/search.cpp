@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "forest/search.hpp"
+
+#include <algorithm>
+
+namespace oplt {
+
+namespace {
+
+bool better(const ScoredLabel& a, const ScoredLabel& b) {
+  return a.probability != b.probability ? a.probability > b.probability : a.label < b.label;
+}
+
+bool more_probable(const ScoredNode& a, const ScoredNode& b) {
+  return a.probability != b.probability ? a.probability > b.probability : a.node < b.node;
+}
+
+bool less_probable(const ScoredNode& a, const ScoredNode& b) { return more_probable(b, a); }
+
+/// The labels found so far: the k best, or all, that reach the threshold.
+class Found {
+ public:
+  explicit Found(const PredictParams& params) : top_k_(params.top_k), threshold_(params.threshold) {}
+
+  /// Could a label of this probability still be wanted?
+  bool wants(Real probability) const {
+    return probability >= threshold_ && (!full() || probability >= labels_.front().probability);
+  }
+
+  void offer(const ScoredLabel& candidate) {
+    if (!wants(candidate.probability)) {
+      return;
+    }
+    if (full()) {
+      if (!better(candidate, labels_.front())) {
+        return;
+      }
+      std::pop_heap(labels_.begin(), labels_.end(), better);
+      labels_.pop_back();
+    }
+    labels_.push_back(candidate);
+    std::push_heap(labels_.begin(), labels_.end(), better);  // the worst is on top
+  }
+
+  std::vector<ScoredLabel> sorted() && {
+    std::sort_heap(labels_.begin(), labels_.end(), better);
+    return std::move(labels_);
+  }
+
+ private:
+  bool full() const { return top_k_ > 0 && labels_.size() == top_k_; }
+
+  std::size_t top_k_;
+  Real threshold_;
+  std::vector<ScoredLabel> labels_;
+};
+
+/// Offers the leaves among the children of a node and calls visit(child) for the others that are still wanted.
+template <class Visit>
+void expand(const OnlinePlt& model, RowView x, ScoredNode parent, Found& found, NodeScratch& scratch, Visit visit) {
+  const LabelTree& tree = model.tree();
+  const std::span<const Real> probabilities = model.child_probabilities(parent.node, x, scratch);
+  const std::vector<NodeId>& children = tree.node(parent.node).children;
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    const ScoredNode child{children[i], parent.probability * probabilities[i]};
+    if (!found.wants(child.probability)) {  // first: most are not, and to look at the node is a cache miss
+      continue;
+    }
+    if (tree.is_leaf(child.node)) {
+      found.offer({tree.node(child.node).label, child.probability});
+    } else {
+      visit(child);
+    }
+  }
+}
+
+void best_first(const OnlinePlt& model, RowView x, ScoredNode root, Found& found, SearchScratch& scratch) {
+  std::vector<ScoredNode>& frontier = scratch.frontier;  // a heap, the most probable node on top
+  frontier.assign(1, root);
+  while (!frontier.empty() && found.wants(frontier.front().probability)) {
+    std::pop_heap(frontier.begin(), frontier.end(), less_probable);
+    const ScoredNode node = frontier.back();
+    frontier.pop_back();
+    expand(model, x, node, found, scratch.nodes, [&](ScoredNode child) {
+      frontier.push_back(child);
+      std::push_heap(frontier.begin(), frontier.end(), less_probable);
+    });
+  }
+}
+
+/// The n most probable, the first first: what they lead to makes most others unwanted.
+void keep_best(std::vector<ScoredNode>& nodes, std::size_t n) {
+  const auto before = [](const ScoredNode& a, const ScoredNode& b) { return more_probable(a, b); };  // to be inlined
+  if (n < nodes.size()) {
+    std::nth_element(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(n), nodes.end(), before);
+    nodes.resize(n);
+  }
+  std::sort(nodes.begin(), nodes.end(), before);
+}
+
+void beam_search(const OnlinePlt& model, RowView x, ScoredNode root, std::size_t beam, Found& found,
+                 SearchScratch& scratch) {
+  std::vector<ScoredNode>& level = scratch.frontier;
+  level.assign(1, root);
+  while (!level.empty()) {
+    scratch.next_level.clear();
+    for (const ScoredNode node : level) {
+      expand(model, x, node, found, scratch.nodes, [&](ScoredNode child) { scratch.next_level.push_back(child); });
+    }
+    keep_best(scratch.next_level, beam);
+    level.swap(scratch.next_level);
+  }
+}
+
+}  // namespace
+
+std::vector<ScoredLabel> search(const OnlinePlt& model, RowView x, const PredictParams& params,
+                                SearchScratch& scratch) {
+  Found found(params);
+  const LabelTree& tree = model.tree();
+  if (tree.n_labels() > 0) {
+    const ScoredNode root{LabelTree::kRoot, model.root_probability(x, scratch.nodes)};
+    if (tree.is_leaf(root.node)) {
+      found.offer({tree.node(root.node).label, root.probability});
+    } else if (params.beam > 0) {
+      beam_search(model, x, root, params.beam, found, scratch);
+    } else {
+      best_first(model, x, root, found, scratch);
+    }
+  }
+  return std::move(found).sorted();
+}
+
+std::vector<ScoredLabel> best_of(std::span<const ScoredLabel> labels, const PredictParams& params) {
+  Found found(params);
+  for (const ScoredLabel& label : labels) {
+    found.offer(label);
+  }
+  return std::move(found).sorted();
+}
+
+}  // namespace oplt

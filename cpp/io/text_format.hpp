@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+//
+// The text format of the extreme classification repository and of LIBSVM. `load_xmlc` in src/oplt/datasets.py
+// describes it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace oplt {
+
+/// Examples end to end: the features of row i are [x_indptr[i], x_indptr[i + 1]), its labels likewise. Features are in
+/// ascending order, equal ones in that of the text; labels are in ascending order, without duplicates.
+struct LabelledRows {
+  std::vector<std::int64_t> x_indptr;
+  std::vector<std::int32_t> features;
+  std::vector<Real> values;
+  std::vector<std::int64_t> y_indptr;
+  std::vector<std::int32_t> labels;
+  std::int64_t n_features = 0;  // as the header says; without one, the largest index plus 1
+  std::int64_t n_labels = 0;
+};
+
+inline constexpr std::int64_t kMostColumns = std::int64_t{1} << 31;  // indices are int32
+
+/// Indices must be below these.
+struct LineLimits {
+  std::int64_t n_features = kMostColumns;
+  std::int64_t n_labels = kMostColumns;
+};
+
+/// Large enough that handing out work costs nothing, small enough that all threads have some.
+inline constexpr std::size_t kTextChunk = std::size_t{1} << 21;
+
+/// Parses all of `text` in pieces of about chunk_bytes; neither they nor the threads change the result. Throws
+/// InvalidInput, beginning with "line <number>: ", for the first line that is wrong. Takes the memory of the result
+/// and of a chunk, besides the text.
+LabelledRows parse_text(std::string_view text, std::size_t threads, std::size_t chunk_bytes = kTextChunk);
+
+/// A line that is no example, counted from 0.
+struct BadLine {
+  std::size_t line = 0;
+  std::string what;
+};
+
+/// The examples of some lines, and the lines that are none.
+struct ParsedLines {
+  LabelledRows rows;
+  std::vector<BadLine> bad;
+};
+
+/// Parses lines from the middle of a text: each of them is an example, an empty one too. What follows a '#' is ignored.
+ParsedLines parse_lines(std::string_view text, const LineLimits& limits);
+
+}  // namespace oplt

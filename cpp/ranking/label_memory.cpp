@@ -1,0 +1,323 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "ranking/label_memory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <iterator>
+
+#include "base/math.hpp"
+
+namespace oplt {
+
+namespace {
+
+constexpr std::size_t kManyCells = 8;  // for each feature of a row: then it is faster to look for the feature
+
+// An example's weight, as far as it counts here: beyond, sums would overflow or vanish.
+constexpr Real kLeastWeight = 1e-12F;
+constexpr Real kMostWeight = 1e12F;
+
+// Of a row or a label, to be compared: below, products and squares would vanish, and what is left of them is noise.
+constexpr Real kLeastNorm = 1e-15F;
+
+// What all labels have had of a feature, to have shares of it: below, its inverse would overflow.
+constexpr double kLeastTotal = 1e-30;
+
+/// The row without the constant feature, which says nothing of a label.
+RowView proper_part(RowView x) {
+  const std::size_t n = x.size() > 0 && x.features.back() == kBiasFeature ? x.size() - 1 : x.size();
+  return {x.features.first(n), x.values.first(n)};
+}
+
+/// 1 / norm; 0 if that is 0. Models need not normalise, and squares of what they take may be beyond a Real.
+double scale_to_one(RowView x) {
+  double squares = 0;
+  for (const Real value : x.values) {
+    squares += static_cast<double>(value) * value;
+  }
+  return squares > 0 ? 1 / std::sqrt(squares) : 0;
+}
+
+}  // namespace
+
+void LabelMemory::Query::clear() {
+  for (const FeatureId feature : features_) {
+    weights_[feature] = {};
+  }
+  features_.clear();
+}
+
+void LabelMemory::learn(RowView row, std::span<const LabelId> labels, Real weight) {
+  ++n_learnt_;
+  const RowView x = proper_part(row);
+  if (x.size() > 0 && x.features.back() >= weights_.size()) {
+    weights_.resize(x.features.back() + 1);
+    totals_.resize(weights_.size());
+    postings_.resize(weights_.size());
+  }
+  const double scale = scale_to_one(x) * std::clamp(weight, kLeastWeight, kMostWeight);
+  scaled_.resize(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    scaled_[i] = static_cast<Real>(scale * x.values[i]);
+    totals_[x.features[i]] += static_cast<double>(labels.size()) * std::abs(scaled_[i]);
+  }
+  for (const LabelId label : labels) {
+    add({x.features, scaled_}, label);
+  }
+  if (n_known_ > n_renewed_ + n_renewed_ / 2) {
+    renew_all();
+  }
+}
+
+void LabelMemory::add(RowView x, LabelId label) {
+  if (label >= labels_.size()) {
+    labels_.resize(label + 1);
+  }
+  Label& entry = labels_[label];
+  n_known_ += entry.count == 0 ? 1 : 0;
+  ++entry.count;
+  entry.last = n_learnt_;
+  merge(x, entry.cells);
+  if (merged_.size() > max_features_) {
+    drop_lightest();
+  }
+  n_cells_ += merged_.size() - entry.cells.size();
+  entry.cells.assign(merged_.begin(), merged_.end());
+  renew_norm(entry);
+  if (std::has_single_bit(entry.count)) {
+    renew_postings(label);
+  }
+}
+
+void LabelMemory::merge(RowView x, std::span<const Cell> cells) {
+  merged_.clear();
+  auto cell = cells.begin();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const FeatureId feature = x.features[i];
+    const Real value = x.values[i];
+    for (; cell != cells.end() && cell->feature < feature; ++cell) {
+      merged_.push_back(*cell);
+    }
+    if (cell != cells.end() && cell->feature == feature) {
+      merged_.push_back({feature, cell->sum + value, cell->posting});
+      ++cell;
+    } else {
+      merged_.push_back({feature, value, kNone});
+      if (weights_[feature] == 0) {
+        renew_weight(feature);
+      }
+    }
+  }
+  merged_.insert(merged_.end(), cell, cells.end());
+}
+
+/// Down to three quarters of what is allowed, so that it is not done for every example.
+void LabelMemory::drop_lightest() {
+  const auto heaviness = [this](const Cell& cell) { return std::abs(cell.sum) * weights_[cell.feature]; };
+  heaviness_.resize(merged_.size());
+  std::transform(merged_.begin(), merged_.end(), heaviness_.begin(), heaviness);
+  const std::size_t n_kept = max_features_ - max_features_ / 4;
+  const auto last = heaviness_.begin() + static_cast<std::ptrdiff_t>(n_kept - 1);
+  std::nth_element(heaviness_.begin(), last, heaviness_.end(), std::greater<>());
+  const Real least = *last;
+  auto n_least = static_cast<std::size_t>(std::count(heaviness_.begin(), last + 1, least));
+  std::erase_if(merged_, [&](const Cell& cell) {
+    const Real heavy = heaviness(cell);
+    if (heavy > least || (heavy == least && n_least > 0)) {
+      n_least -= heavy == least ? 1 : 0;
+      return false;
+    }
+    unpost(cell);
+    return true;
+  });
+}
+
+/// The feature's last posting takes the place of the one that goes.
+void LabelMemory::unpost(const Cell& cell) {
+  if (cell.posting == kNone) {
+    return;
+  }
+  std::vector<Posting>& postings = postings_[cell.feature];
+  const Posting last = postings.back();
+  postings.pop_back();
+  renew_weight(cell.feature);
+  if (cell.posting < postings.size()) {
+    postings[cell.posting] = last;
+    std::vector<Cell>& cells = labels_[last.label].cells;
+    std::lower_bound(cells.begin(), cells.end(), cell.feature, [](const Cell& c, FeatureId feature) {
+      return c.feature < feature;
+    })->posting = cell.posting;
+  }
+}
+
+void LabelMemory::renew_postings(LabelId label) {
+  const Label& entry = labels_[label];
+  for (Cell& cell : labels_[label].cells) {
+    std::vector<Posting>& postings = postings_[cell.feature];
+    if (cell.posting == kNone) {
+      cell.posting = static_cast<std::uint32_t>(postings.size());
+      postings.push_back({label, 0});
+      renew_weight(cell.feature);
+    }
+    postings[cell.posting].share = entry.norm > 0 ? cell.sum / entry.norm : Real{0};
+  }
+}
+
+void LabelMemory::renew_norm(Label& label) const {
+  double squares = 0;
+  for (const Cell& cell : label.cells) {
+    const double weighted = static_cast<double>(cell.sum) * weights_[cell.feature];
+    squares += weighted * weighted;
+  }
+  label.norm = static_cast<Real>(std::sqrt(squares));
+}
+
+void LabelMemory::renew_weight(FeatureId feature) {
+  const auto n_labels = static_cast<double>(std::max<std::size_t>(1, postings_[feature].size()));
+  weights_[feature] = static_cast<Real>(log_double(1.0 + static_cast<double>(n_known_) / n_labels));
+}
+
+/// Weights, and norms with them, grow with the number of labels even where nothing else changes.
+void LabelMemory::renew_all() {
+  for (FeatureId feature = 0; feature < weights_.size(); ++feature) {
+    if (weights_[feature] > 0) {  // else no label has ever had it
+      renew_weight(feature);
+    }
+  }
+  for (LabelId label = 0; label < labels_.size(); ++label) {
+    renew_norm(labels_[label]);
+    renew_postings(label);
+  }
+  n_renewed_ = n_known_;
+}
+
+void LabelMemory::ask(RowView row, Query& query) const {
+  query.clear();
+  query.weights_.resize(weights_.size());
+  const RowView x = proper_part(row);
+  const double scale = scale_to_one(x);
+  Real squares = 0;
+  for (std::size_t i = 0; i < x.size() && x.features[i] < weights_.size(); ++i) {
+    const FeatureId feature = x.features[i];
+    const Real weight = weights_[feature];
+    const Real weighted = static_cast<Real>(scale * x.values[i]) * weight;
+    query.features_.push_back(feature);  // first: what it does not name is never cleared
+    const auto share = static_cast<Real>(totals_[feature] > kLeastTotal ? 1.0 / totals_[feature] : 0.0);
+    query.weights_[feature] = {weighted * weight, weighted * weighted, share, std::abs(weighted) * share};
+    squares += weighted * weighted;
+  }
+  query.norm_ = std::sqrt(squares);
+  query.heaviest_.resize(std::min(bounds_.features, query.features_.size()));
+  std::partial_sort_copy(query.features_.begin(), query.features_.end(), query.heaviest_.begin(), query.heaviest_.end(),
+                         [&](FeatureId a, FeatureId b) {
+                           const Real square_a = query.weights_[a].square;
+                           const Real square_b = query.weights_[b].square;
+                           return square_a != square_b ? square_a > square_b : a < b;
+                         });
+}
+
+/// A list that is too long is left out: what many labels have says little. If all are too long, as those of dense
+/// features may be, there is nothing better: then as many are taken as all postings may be, or the shortest alone.
+void LabelMemory::look_through_postings(Query& query) const {
+  const auto look_through = [&](std::size_t most_labels) {
+    std::size_t n_postings = 0;
+    for (const FeatureId feature : query.heaviest_) {
+      const std::size_t n = postings_[feature].size();
+      if (n <= most_labels && n_postings + n <= bounds_.all_postings) {
+        n_postings += n;
+        add_products(feature, query);
+      }
+    }
+    return n_postings > 0;
+  };
+  if (query.heaviest_.empty() || look_through(bounds_.labels) || look_through(bounds_.all_postings)) {
+    return;
+  }
+  add_products(
+      *std::min_element(query.heaviest_.begin(), query.heaviest_.end(),
+                        [this](FeatureId a, FeatureId b) { return postings_[a].size() < postings_[b].size(); }),
+      query);
+}
+
+void LabelMemory::add_products(FeatureId feature, Query& query) const {
+  const Real product = query.weights_[feature].product;
+  for (const Posting& posting : postings_[feature]) {
+    Real& sum = query.products_[posting.label];
+    if (sum == 0) {
+      query.touched_.push_back(posting.label);
+    }
+    sum += product * posting.share;
+  }
+}
+
+void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>& found) const {
+  for (const LabelId label : query.touched_) {  // of a search that failed
+    query.products_[label] = 0;
+  }
+  query.touched_.clear();
+  query.products_.resize(labels_.size());
+  look_through_postings(query);
+
+  struct Near {
+    Real cosine;
+    LabelId label;
+  };
+  std::vector<Near> near;
+  for (const LabelId label : query.touched_) {
+    Real& sum = query.products_[label];
+    if (sum > 0) {
+      near.push_back({sum, label});
+    }
+    sum = 0;  // also keeps out a label that was touched twice
+  }
+  query.touched_.clear();
+  const auto nearer = [](const Near& a, const Near& b) {
+    return a.cosine != b.cosine ? a.cosine > b.cosine : a.label < b.label;
+  };
+  const auto end = near.begin() + static_cast<std::ptrdiff_t>(std::min(k, near.size()));
+  std::partial_sort(near.begin(), end, near.end(), nearer);
+  std::transform(near.begin(), end, std::back_inserter(found), [](const Near& n) { return n.label; });
+}
+
+/// Calls visit(cell, weight) for the features that label and row have in common, ascending, and maybe for some more,
+/// with weights of 0. A short row looks for its features among many cells, a long one is asked for those of all cells.
+template <class Visit>
+void LabelMemory::visit_common(const Label& label, const Query& query, Visit visit) const {
+  if (label.cells.size() < kManyCells * query.features_.size()) {
+    for (const Cell& cell : label.cells) {
+      visit(cell, query.weights_[cell.feature]);
+    }
+    return;
+  }
+  auto cell = label.cells.begin();
+  for (const FeatureId feature : query.features_) {
+    cell = std::lower_bound(cell, label.cells.end(), feature, [](const Cell& c, FeatureId f) { return c.feature < f; });
+    if (cell != label.cells.end() && cell->feature == feature) {
+      visit(*cell, query.weights_[feature]);
+    }
+  }
+}
+
+Similarity LabelMemory::similarity(LabelId label, const Query& query) const {
+  if (count(label) == 0 || query.norm_ < kLeastNorm || labels_[label].norm < kLeastNorm) {
+    return {0, 0, 0, 0};
+  }
+  Real product = 0;
+  Real square = 0;
+  Real share = 0;
+  Real largest_share = 0;
+  visit_common(labels_[label], query, [&](const Cell& cell, const Query::Weight& weight) {
+    const Real size = std::abs(cell.sum);
+    product += weight.product * cell.sum;
+    square += weight.square;
+    share += weight.part * size;
+    largest_share = std::max(largest_share, weight.share * size);
+  });
+  return {product / (query.norm_ * labels_[label].norm), square / (query.norm_ * query.norm_), share / query.norm_,
+          largest_share};
+}
+
+}  // namespace oplt

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "base/types.hpp"
+#include "io/archive.hpp"
+
+namespace oplt {
+
+/// How near a label's examples are to a row.
+struct Similarity {
+  Real cosine;    // between the row and the sum of the examples
+  Real coverage;  // the share of the row, by squares, that lies in features which the label has had
+  // Of what all labels have had of a feature, by absolute values, the label has had a share:
+  Real mean_share;     // its sum over the features, each times its part of the row
+  Real largest_share;  // of a feature of the row
+};
+
+/// Remembers what the examples of each label look like on the whole: the sum of their rows, each of norm 1. A label is
+/// found again after its first example, when its classifiers in the tree have hardly begun to learn.
+///
+/// Features are weighted by how few labels have them: log(1 + labels / labels with the feature). Labels are looked for
+/// through *postings*: for each feature, the labels that have it and its share in them. To keep them up to date at
+/// every step would cost more than all the rest, so those of a label are renewed when its examples have doubled, and
+/// everything is when the labels have become half as many again.
+class LabelMemory {
+ public:
+  /// A row as the memory sees it, and working memory of one asking thread.
+  class Query {
+   public:
+    void clear();
+
+   private:
+    friend class LabelMemory;
+
+    struct Weight {
+      Real product = 0;  // value · weight², to be multiplied with a label's sum
+      Real square = 0;   // (value · weight)²
+      Real share = 0;    // 1 / what all labels have had of the feature
+      Real part = 0;     // |value · weight| · share
+    };
+
+    std::vector<FeatureId> features_;  // those that some label has, ascending
+    std::vector<FeatureId> heaviest_;  // of these, the heaviest first
+    std::vector<Weight> weights_;      // by feature; all 0 but those of the row
+    Real norm_ = 0;
+    std::vector<Real> products_;  // by label: what is summed up while looking for the nearest; all 0 at rest
+    std::vector<LabelId> touched_;
+  };
+
+  /// What find_nearest() looks at: few and rare features find a label that is near.
+  struct Bounds {
+    std::size_t features = 16;         // the heaviest of a row
+    std::size_t labels = 1'024;        // that have such a feature, or it is passed over
+    std::size_t all_postings = 8'192;  // so that a row of common features does not visit every label
+  };
+
+  /// Looks at everything: for tests.
+  static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  static constexpr Bounds kExact = {kAll, kAll, kAll};
+
+  /// What a memory cannot have more of than the model that it is part of.
+  struct Limits {
+    std::size_t features;
+    std::size_t labels;
+    std::uint64_t examples;
+  };
+
+  /// Of each label, up to `max_features` > 0 features are kept: those with the largest weighted sums.
+  explicit LabelMemory(std::uint32_t max_features) : LabelMemory(max_features, Bounds{}) {}
+  LabelMemory(std::uint32_t max_features, Bounds bounds) : max_features_(max_features), bounds_(bounds) {}
+
+  /// Adds a row, times its weight, to the sums of its labels.
+  void learn(RowView row, std::span<const LabelId> labels, Real weight);
+
+  /// Makes `query` that of the row. To be done again when the memory has learnt.
+  void ask(RowView row, Query& query) const;
+
+  /// Appends the k labels that seem nearest, the nearest first, equally near ones by ascending label: by cosine over
+  /// the heaviest features of the row alone, through the labels that have them, within bounds. So the cost does not
+  /// grow with the number of labels, unless all of these features are common ones.
+  void find_nearest(std::size_t k, Query& query, std::vector<LabelId>& found) const;
+
+  Similarity similarity(LabelId label, const Query& query) const;
+
+  /// How many examples of the label have been learnt.
+  std::uint32_t count(LabelId label) const { return label < labels_.size() ? labels_[label].count : 0; }
+
+  /// How many examples have been learnt since the last one of the label; all, if there is none.
+  std::uint64_t n_since(LabelId label) const { return n_learnt_ - (label < labels_.size() ? labels_[label].last : 0); }
+
+  std::size_t n_cells() const { return n_cells_; }
+  std::size_t memory_bytes() const;
+
+  void save(Writer& out) const;
+  static LabelMemory load(std::uint32_t max_features, const Limits& limits, Reader& in);
+
+ private:
+  struct Cell {
+    FeatureId feature;
+    Real sum;
+    std::uint32_t posting;  // its place among the feature's postings; kNone before it has one
+  };
+
+  struct Posting {
+    LabelId label;
+    Real share;  // sum / norm
+  };
+
+  struct Label {
+    std::vector<Cell> cells;  // ascending features
+    Real norm = 0;
+    std::uint32_t count = 0;
+    std::uint64_t last = 0;  // which example was the last of the label, from 1
+  };
+
+  template <class Visit>
+  void visit_common(const Label& label, const Query& query, Visit visit) const;
+  void look_through_postings(Query& query) const;
+  void add_products(FeatureId feature, Query& query) const;
+  void add(RowView x, LabelId label);
+  void merge(RowView x, std::span<const Cell> cells);
+  void drop_lightest();
+  void unpost(const Cell& cell);
+  void renew_postings(LabelId label);
+  void renew_norm(Label& label) const;
+  void renew_weight(FeatureId feature);
+  void renew_all();
+  void load_cells(std::span<const std::uint32_t> sizes, Reader& in);
+
+  std::uint32_t max_features_;
+  Bounds bounds_;
+  std::vector<Label> labels_;
+  std::vector<std::vector<Posting>> postings_;  // by feature
+  std::vector<Real> weights_;                   // by feature
+  std::vector<double> totals_;                  // by feature: what all labels have had of it, by absolute values
+  std::uint64_t n_learnt_ = 0;                  // examples
+  std::size_t n_known_ = 0;                     // labels with an example
+  std::size_t n_renewed_ = 0;                   // labels with an example when everything was last renewed
+  std::size_t n_cells_ = 0;
+  // Of learn():
+  std::vector<Real> scaled_;
+  std::vector<Cell> merged_;
+  std::vector<Real> heaviness_;
+};
+
+}  // namespace oplt

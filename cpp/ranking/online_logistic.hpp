@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "base/math.hpp"
+#include "io/archive.hpp"
+
+namespace oplt {
+
+/// Logistic regression of a few dense features, learnt by Newton's steps that forget slowly.
+///
+/// Features may be as correlated as they like: the curvature sees to it. It is taken to be at least the squared error,
+/// so that a prediction that was surely wrong does not make a huge step.
+template <std::size_t N>
+class OnlineLogistic {
+ public:
+  using Features = std::array<double, N>;
+
+  /// Of what is known, each step keeps the share `keep`.
+  OnlineLogistic(const Features& start, double keep) : keep_(keep), weights_(start) {
+    for (std::size_t i = 0; i < N; ++i) {
+      curvature_[i][i] = 1.0;
+    }
+  }
+
+  double score(const Features& x) const {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < N; ++i) {
+      sum += weights_[i] * x[i];
+    }
+    return sum;
+  }
+
+  /// Adds one example to the next step. It counts as `weight` examples.
+  void observe(const Features& x, bool positive, double weight = 1.0) {
+    observe_probability(sigmoid(static_cast<Real>(score(x))), x, positive, weight);
+  }
+
+  /// The same for an example whose probability, p, does not depend on its own score alone.
+  void observe_probability(double p, const Features& x, bool positive, double weight) {
+    const double error = p - (positive ? 1.0 : 0.0);
+    const double curvature = weight * std::max(p * (1.0 - p), error * error);
+    for (std::size_t i = 0; i < N; ++i) {
+      gradient_[i] += weight * error * x[i];
+      for (std::size_t j = 0; j <= i; ++j) {
+        pending_[i][j] += curvature * x[i] * x[j];
+      }
+    }
+    any_pending_ = true;
+  }
+
+  /// Takes the step, if anything was observed since the last one.
+  void step() {
+    if (!any_pending_) {
+      return;
+    }
+    for (std::size_t i = 0; i < N; ++i) {
+      for (std::size_t j = 0; j <= i; ++j) {
+        curvature_[i][j] = keep_ * curvature_[i][j] + (i == j ? 1.0 - keep_ : 0.0) + pending_[i][j];
+      }
+    }
+    const Features direction = solved();
+    for (std::size_t i = 0; i < N; ++i) {
+      weights_[i] -= direction[i];
+    }
+    gradient_ = {};
+    pending_ = {};
+    any_pending_ = false;
+  }
+
+  const Features& weights() const { return weights_; }
+
+  /// Between steps only.
+  void save(Writer& out) const {
+    out.put_array<double>(weights_);
+    for (const Features& row : curvature_) {
+      out.put_array<double>(row);
+    }
+  }
+
+  static OnlineLogistic load(Reader& in, double keep) {
+    OnlineLogistic model(array_from(in), keep);
+    for (Features& row : model.curvature_) {
+      row = array_from(in);
+    }
+    return model;
+  }
+
+ private:
+  using Matrix = std::array<Features, N>;  // symmetric: the lower triangle alone is used
+
+  static Features array_from(Reader& in) {
+    const auto values = in.get_array<double>();
+    if (values.size() != N) {
+      throw FormatError("a logistic model of " + std::to_string(N) + " features has an array of " +
+                        std::to_string(values.size()));
+    }
+    if (!std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); })) {
+      throw FormatError("a logistic model has a number that is not finite");
+    }
+    Features result{};
+    std::copy(values.begin(), values.end(), result.begin());
+    return result;
+  }
+
+  /// curvature⁻¹ · gradient, by Cholesky. The curvature is at least the identity.
+  Features solved() const {
+    Matrix lower{};
+    Features result{};
+    for (std::size_t i = 0; i < N; ++i) {
+      for (std::size_t j = 0; j <= i; ++j) {
+        double sum = curvature_[i][j];
+        for (std::size_t k = 0; k < j; ++k) {
+          sum -= lower[i][k] * lower[j][k];
+        }
+        lower[i][j] = i == j ? std::sqrt(sum) : sum / lower[j][j];
+      }
+      double sum = gradient_[i];
+      for (std::size_t k = 0; k < i; ++k) {
+        sum -= lower[i][k] * result[k];
+      }
+      result[i] = sum / lower[i][i];
+    }
+    for (std::size_t i = N; i-- > 0;) {
+      for (std::size_t k = i + 1; k < N; ++k) {
+        result[i] -= lower[k][i] * result[k];
+      }
+      result[i] /= lower[i][i];
+    }
+    return result;
+  }
+
+  double keep_;
+  Features weights_;
+  Matrix curvature_{};
+  Features gradient_{};
+  Matrix pending_{};
+  bool any_pending_ = false;
+};
+
+}  // namespace oplt

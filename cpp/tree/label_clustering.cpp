@@ -1,0 +1,289 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "tree/label_clustering.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "base/interruption.hpp"
+#include "base/parallel.hpp"
+#include "base/random.hpp"
+#include "tree/label_vectors.hpp"
+
+namespace oplt {
+
+namespace {
+
+constexpr double kLeastGain = 1e-4;  // of the mean similarity in one round of 2-means; Parabel's value
+
+/// Balanced spherical 2-means, with the working memory of one thread.
+class Bisection {
+ public:
+  explicit Bisection(const LabelVectors& vectors)
+      : vectors_(vectors),
+        total_(vectors.n_features()),
+        first_(vectors.n_features()),
+        direction_(vectors.n_features()) {}
+
+  /// Moves one cluster, of n_first labels, before the other; within each the order stays.
+  void split(std::span<LabelId> labels, std::size_t n_first, Random random, const std::function<void()>& check) {
+    for (const LabelId label : labels) {
+      total_.add(vectors_[label]);
+    }
+    draw_centroids(labels, random);
+    double before = -std::numeric_limits<double>::infinity();
+    for (bool improves = true; improves;) {
+      check();
+      assign(labels, n_first);
+      const double similarity = move_centroids(labels);
+      improves = similarity - before >= kLeastGain;
+      before = similarity;
+    }
+    reorder(labels);
+    clear();
+  }
+
+ private:
+  /// Two different labels at random.
+  void draw_centroids(std::span<const LabelId> labels, Random& random) {
+    const auto n = static_cast<std::uint32_t>(labels.size());
+    const std::uint32_t one = random.below(n);
+    const std::uint32_t other = (one + 1 + random.below(n - 1)) % n;
+    for (const auto& [position, sign] : {std::pair(one, Real{1}), std::pair(other, Real{-1})}) {
+      const RowView centroid = vectors_[labels[position]];
+      for (std::size_t i = 0; i < centroid.size(); ++i) {
+        direction_[centroid.features[i]] += sign * centroid.values[i];
+      }
+    }
+  }
+
+  /// The n_first labels that are most nearer to the first centroid than to the second become the first cluster: with
+  /// the centroids as they are, no other balanced assignment has a higher total similarity. Ties go by position.
+  void assign(std::span<const LabelId> labels, std::size_t n_first) {
+    ranked_.clear();
+    for (std::uint32_t i = 0; i < labels.size(); ++i) {
+      ranked_.emplace_back(-along_direction(vectors_[labels[i]]), i);
+    }
+    std::nth_element(ranked_.begin(), ranked_.begin() + static_cast<std::ptrdiff_t>(n_first), ranked_.end());
+    is_first_.assign(labels.size(), 0);
+    for (std::size_t i = 0; i < n_first; ++i) {
+      is_first_[ranked_[i].second] = 1;
+    }
+  }
+
+  /// Similarity to the first centroid minus similarity to the second. Four sums, so that additions need not wait for
+  /// each other; always the same four, so that every machine gets the same bits.
+  double along_direction(RowView x) const {
+    double sums[4] = {};
+    std::size_t i = 0;
+    for (; i + 4 <= x.size(); i += 4) {
+      for (std::size_t lane = 0; lane < 4; ++lane) {
+        sums[lane] += product(x, i + lane);
+      }
+    }
+    for (; i < x.size(); ++i) {
+      sums[0] += product(x, i);
+    }
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  }
+
+  double product(RowView x, std::size_t i) const {
+    return static_cast<double>(x.values[i]) * static_cast<double>(direction_[x.features[i]]);
+  }
+
+  /// Centroids are the clusters' sums, scaled to norm 1. So a cluster's total similarity to its centroid is the norm of
+  /// its sum, which spares computing it label by label. Returns the mean similarity.
+  double move_centroids(std::span<const LabelId> labels) {
+    for (const FeatureId feature : total_.features()) {
+      first_[feature] = 0.0;
+    }
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      if (is_first_[i] != 0) {
+        const RowView x = vectors_[labels[i]];
+        for (std::size_t j = 0; j < x.size(); ++j) {
+          first_[x.features[j]] += static_cast<double>(x.values[j]);
+        }
+      }
+    }
+    double squares[2] = {};
+    for (const FeatureId feature : total_.features()) {
+      const double second = total_[feature] - first_[feature];
+      squares[0] += first_[feature] * first_[feature];
+      squares[1] += second * second;
+    }
+    const double norms[2] = {std::sqrt(squares[0]), std::sqrt(squares[1])};
+    const double scales[2] = {inverse(norms[0]), inverse(norms[1])};
+    for (const FeatureId feature : total_.features()) {
+      const double second = total_[feature] - first_[feature];
+      direction_[feature] = static_cast<Real>(first_[feature] * scales[0] - second * scales[1]);
+    }
+    return (norms[0] + norms[1]) / static_cast<double>(labels.size());
+  }
+
+  /// A cluster of empty vectors is similar to nothing.
+  static double inverse(double norm) { return norm > 0.0 ? 1.0 / norm : 0.0; }
+
+  void reorder(std::span<LabelId> labels) {
+    former_.assign(labels.begin(), labels.end());
+    auto next = labels.begin();
+    for (const bool first : {true, false}) {
+      for (std::size_t i = 0; i < former_.size(); ++i) {
+        if ((is_first_[i] != 0) == first) {
+          *next++ = former_[i];
+        }
+      }
+    }
+  }
+
+  void clear() {
+    for (const FeatureId feature : total_.features()) {
+      direction_[feature] = 0;
+    }
+    total_.clear();
+  }
+
+  const LabelVectors& vectors_;
+  SparseSum total_;                                       // of all labels that are being split
+  std::vector<double> first_;                             // of the first cluster
+  std::vector<Real> direction_;                           // the first centroid minus the second
+  std::vector<std::pair<double, std::uint32_t>> ranked_;  // positions, those of the first cluster first
+  std::vector<unsigned char> is_first_;                   // by position
+  std::vector<LabelId> former_;
+};
+
+/// Labels [begin, end) of the order, which are to become `n_parts` children of a node.
+struct Group {
+  std::size_t begin;
+  std::size_t end;
+  std::uint32_t n_parts;
+  NodeId node;
+
+  std::uint32_t n_first_parts() const { return (n_parts + 1) / 2; }
+  /// In proportion to the parts: all parts of a node differ by at most one label in the end.
+  std::size_t middle() const { return begin + (end - begin) * n_first_parts() / n_parts; }
+};
+
+/// Grows a tree by halving groups of labels, and the halves again until each is one child of its node: `arity` clusters
+/// come of about log2(arity) rounds, and the groups of a round are independent of each other.
+class TreeGrower {
+ public:
+  using SplitGroups = std::function<void(std::span<const Group>, std::span<LabelId> order)>;
+
+  TreeGrower(std::vector<LabelId> order, BalancedShape shape) : order_(std::move(order)), shape_(shape) {}
+
+  TreeNodes grow(const SplitGroups& split) {
+    if (order_.empty()) {
+      add_node(kNone, kNone);
+    } else {
+      add_child(0, order_.size(), kNone);
+    }
+    while (!groups_.empty()) {
+      const std::vector<Group> round = std::exchange(groups_, {});
+      split(round, order_);
+      for (const Group& group : round) {
+        const std::uint32_t n_first_parts = group.n_first_parts();
+        add_part({group.begin, group.middle(), n_first_parts, group.node});
+        add_part({group.middle(), group.end, group.n_parts - n_first_parts, group.node});
+      }
+    }
+    return std::move(nodes_);
+  }
+
+ private:
+  NodeId add_node(NodeId parent, LabelId label) {
+    nodes_.parents.push_back(parent);
+    nodes_.labels.push_back(label);
+    return static_cast<NodeId>(nodes_.parents.size() - 1);
+  }
+
+  void add_part(const Group& part) {
+    if (part.n_parts == 1) {
+      add_child(part.begin, part.end, part.node);
+    } else {
+      groups_.push_back(part);
+    }
+  }
+
+  void add_child(std::size_t begin, std::size_t end, NodeId parent) {
+    if (end - begin == 1) {
+      add_node(parent, order_[begin]);
+      return;
+    }
+    const NodeId node = add_node(parent, kNone);
+    if (end - begin > shape_.max_leaves) {
+      groups_.push_back({begin, end, shape_.arity, node});
+      return;
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      add_node(node, order_[i]);
+    }
+  }
+
+  std::vector<LabelId> order_;
+  BalancedShape shape_;
+  TreeNodes nodes_;
+  std::vector<Group> groups_;
+};
+
+std::vector<LabelId> all_labels(std::size_t n) {
+  std::vector<LabelId> labels(n);
+  std::iota(labels.begin(), labels.end(), LabelId{0});
+  return labels;
+}
+
+TreeNodes cluster(const LabelVectors& vectors, BalancedShape shape, std::uint64_t seed, std::size_t threads,
+                  const std::function<void()>& poll) {
+  Random random(seed);
+  Interruption interruption(poll);
+  std::vector<std::unique_ptr<Bisection>> workers;
+  const auto split = [&](std::span<const Group> groups, std::span<LabelId> order) {
+    std::vector<Random> randoms;  // drawn in order, so that it does not matter who takes which group
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      randoms.emplace_back(random.next());
+    }
+    workers.resize(std::max(workers.size(), std::min(threads, groups.size())));
+    const auto split_one = [&](std::size_t i, std::size_t worker) {
+      if (!workers[worker]) {
+        workers[worker] = std::make_unique<Bisection>(vectors);
+      }
+      const Group& group = groups[i];
+      workers[worker]->split(order.subspan(group.begin, group.end - group.begin), group.middle() - group.begin,
+                             randoms[i], [&] { interruption.check(worker); });
+    };
+    parallel_for(groups.size(), threads, split_one, &interruption);
+  };
+  return TreeGrower(all_labels(vectors.n_labels()), shape).grow(split);
+}
+
+}  // namespace
+
+NamedTree cluster_labels(const NamedRows& x, const NamedLabels& y, BalancedShape shape, std::uint64_t seed,
+                         std::size_t threads, const std::function<void()>& poll) {
+  NamedTree tree;
+  const LabelVectors vectors(x, y, tree.labels, poll);
+  tree.nodes = cluster(vectors, shape, seed, threads, poll);
+  return tree;
+}
+
+TreeNodes cluster_labels(std::span<const Example> examples, std::uint32_t n_labels, const TrainParams& params,
+                         std::size_t threads) {
+  const LabelVectors vectors(examples, n_labels, params);
+  return cluster(vectors, {params.arity, params.max_leaves}, params.seed, threads, {});
+}
+
+TreeNodes shuffled_tree(std::uint32_t n_labels, BalancedShape shape, std::uint64_t seed) {
+  std::vector<LabelId> order = all_labels(n_labels);
+  Random random(seed);
+  for (std::uint32_t i = n_labels; i > 1; --i) {  // Fisher and Yates
+    std::swap(order[i - 1], order[random.below(i)]);
+  }
+  return TreeGrower(std::move(order), shape).grow([](std::span<const Group>, std::span<LabelId>) {});
+}
+
+}  // namespace oplt

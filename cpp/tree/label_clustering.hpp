@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+//
+// Trees that are built before anything is learnt, from examples or at random.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/params.hpp"
+#include "base/types.hpp"
+#include "encode/named_rows.hpp"
+#include "encode/vocabulary.hpp"
+
+namespace oplt {
+
+/// The form of a balanced tree: nodes have `arity` children of nearly equal numbers of labels, until at most
+/// `max_leaves` labels are left, which become the leaves of one node. 2 <= arity <= max_leaves.
+struct BalancedShape {
+  std::uint32_t arity;
+  std::uint32_t max_leaves;
+};
+
+/// A tree as LabelTree takes it: each node's parent (kNone for node 0) and label (kNone for internal nodes).
+struct TreeNodes {
+  std::vector<NodeId> parents;
+  std::vector<LabelId> labels;
+};
+
+struct NamedTree {
+  TreeNodes nodes;
+  Vocabulary labels;
+};
+
+/// Hierarchical balanced spherical 2-means on the labels (Prabhu et al., Parabel, WWW 2018). A label's vector is the
+/// sum of its examples, each scaled to norm 1, scaled to norm 1 again.
+///
+/// Depends on the examples, the shape and the seed alone: not on the number of threads, nor on the machine. Calls
+/// `poll`, if given, in the calling thread every now and then; what it throws ends the work.
+NamedTree cluster_labels(const NamedRows& x, const NamedLabels& y, BalancedShape shape, std::uint64_t seed,
+                         std::size_t threads, const std::function<void()>& poll = {});
+
+/// The same tree over labels 0, 1, …, n_labels - 1 of examples by id, with the shape and the seed of the settings, as
+/// which the rows must have been built.
+TreeNodes cluster_labels(std::span<const Example> examples, std::uint32_t n_labels, const TrainParams& params,
+                         std::size_t threads);
+
+/// A balanced tree over labels 0, 1, …, n_labels - 1 in random order.
+TreeNodes shuffled_tree(std::uint32_t n_labels, BalancedShape shape, std::uint64_t seed);
+
+}  // namespace oplt

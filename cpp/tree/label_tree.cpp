@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "tree/label_tree.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace oplt {
+
+LabelTree::LabelTree() : nodes_(1) {}
+
+LabelTree::LabelTree(std::span<const NodeId> parents, std::span<const LabelId> labels) : nodes_(parents.size()) {
+  if (parents.empty() || parents.size() != labels.size()) {
+    throw InvalidInput("a tree needs a parent and a label entry for each of its nodes; got " +
+                       std::to_string(parents.size()) + " parents and " + std::to_string(labels.size()) + " labels");
+  }
+  const auto name = [](NodeId v) { return "node " + std::to_string(v); };
+  for (NodeId v = 0; v < parents.size(); ++v) {
+    if ((parents[v] == kNone) != (v == kRoot)) {
+      throw InvalidInput("node 0, and no other, is the root: " + name(v) + " must " +
+                         (v == kRoot ? "not have" : "have") + " a parent");
+    }
+    if (v != kRoot && parents[v] >= parents.size()) {
+      throw InvalidInput(name(v) + " has parent " + std::to_string(parents[v]) + ", but there are only " +
+                         std::to_string(parents.size()) + " nodes");
+    }
+    if (v != kRoot) {
+      link(v, parents[v]);
+    }
+  }
+  for (NodeId v = 0; v < parents.size(); ++v) {
+    const bool lone_root = parents.size() == 1;
+    if (is_leaf(v) && labels[v] == kNone && !lone_root) {
+      throw InvalidInput(name(v) + " is a leaf without a label");
+    }
+    if (!is_leaf(v) && labels[v] != kNone) {
+      throw InvalidInput(name(v) + " has both children and a label; only leaves are labels");
+    }
+    if (labels[v] != kNone) {
+      if (leaf_of(labels[v]) != kNone) {
+        throw InvalidInput(name(leaf_of(labels[v])) + " and " + name(v) + " have the same label");
+      }
+      set_leaf(labels[v], v);
+    }
+  }
+  count_leaves();
+}
+
+void LabelTree::set_leaf(LabelId label, NodeId v) {
+  if (label >= leaf_of_.size()) {
+    leaf_of_.resize(std::size_t{label} + 1, kNone);
+  }
+  leaf_of_[label] = v;
+  nodes_[v].label = label;
+}
+
+void LabelTree::link(NodeId child, NodeId parent) {
+  nodes_[child].parent = parent;
+  nodes_[child].position = n_children(parent);
+  nodes_[parent].children.push_back(child);
+}
+
+/// Fills in the counts of a tree made at once; throws if a node cannot be reached from the root.
+void LabelTree::count_leaves() {
+  std::vector<NodeId> order{kRoot};  // parents before children
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    order.insert(order.end(), nodes_[order[i]].children.begin(), nodes_[order[i]].children.end());
+  }
+  if (order.size() != nodes_.size()) {
+    throw InvalidInput("the parents form a cycle: only " + std::to_string(order.size()) + " of " +
+                       std::to_string(nodes_.size()) + " nodes hang below the root");
+  }
+  for (auto v = order.rbegin(); v != order.rend(); ++v) {
+    Node& node = nodes_[*v];
+    node.n_leaves += node.label == kNone ? 0 : 1;
+    if (node.parent != kNone) {
+      nodes_[node.parent].n_leaves += node.n_leaves;
+      nodes_[node.parent].n_leaf_children += node.label == kNone ? 0 : 1;
+    }
+  }
+}
+
+std::size_t LabelTree::memory_bytes() const {
+  std::size_t bytes = nodes_.capacity() * sizeof(Node) + leaf_of_.capacity() * sizeof(NodeId);
+  for (const Node& node : nodes_) {
+    bytes += node.children.capacity() * sizeof(NodeId);
+  }
+  return bytes;
+}
+
+std::uint32_t LabelTree::depth() const {
+  std::uint32_t deepest = 0;
+  std::vector<std::pair<NodeId, std::uint32_t>> stack{{kRoot, 0}};
+  while (!stack.empty()) {
+    const auto [v, depth] = stack.back();
+    stack.pop_back();
+    deepest = std::max(deepest, depth);
+    for (const NodeId child : nodes_[v].children) {
+      stack.emplace_back(child, depth + 1);
+    }
+  }
+  return deepest;
+}
+
+void LabelTree::label_root(LabelId label) {
+  set_leaf(label, kRoot);
+  nodes_[kRoot].n_leaves = 1;
+}
+
+NodeId LabelTree::insert_node(NodeId v) {
+  const NodeId inserted = n_nodes();
+  nodes_.emplace_back();
+  Node& above = nodes_[v];
+  Node& below = nodes_[inserted];
+  below.n_leaves = above.n_leaves;
+  below.n_leaf_children = above.n_leaf_children;
+  below.children.swap(above.children);
+  for (const NodeId child : below.children) {
+    nodes_[child].parent = inserted;
+  }
+  above.n_leaf_children = 0;
+  if (above.label != kNone) {
+    set_leaf(above.label, inserted);
+    above.label = kNone;
+    above.n_leaf_children = 1;
+    if (above.parent != kNone) {
+      --nodes_[above.parent].n_leaf_children;
+    }
+  }
+  link(inserted, v);
+  return inserted;
+}
+
+NodeId LabelTree::add_leaf(LabelId label, NodeId v) {
+  const NodeId leaf = n_nodes();
+  nodes_.emplace_back();
+  link(leaf, v);
+  set_leaf(label, leaf);
+  ++nodes_[v].n_leaf_children;
+  for (NodeId u = leaf; u != kNone; u = nodes_[u].parent) {
+    ++nodes_[u].n_leaves;
+  }
+  return leaf;
+}
+
+void LabelTree::save(Writer& out) const {
+  std::vector<NodeId> parents;
+  std::vector<LabelId> labels;
+  for (const Node& node : nodes_) {
+    parents.push_back(node.parent);
+    labels.push_back(node.label);
+  }
+  out.put_array(std::span<const NodeId>(parents));
+  out.put_array(std::span<const LabelId>(labels));
+}
+
+LabelTree LabelTree::load(Reader& in) {
+  const auto parents = in.get_array<NodeId>();
+  const auto labels = in.get_array<LabelId>();
+  // A label beyond the nodes would make the table of leaves as large as a damaged file pleases.
+  if (std::any_of(labels.begin(), labels.end(), [&](LabelId l) { return l != kNone && l >= labels.size(); })) {
+    throw FormatError("the tree has a label beyond its number of nodes");
+  }
+  try {
+    return {parents, labels};
+  } catch (const InvalidInput& error) {
+    throw FormatError(std::string("the saved tree is not one: ") + error.what());
+  }
+}
+
+}  // namespace oplt

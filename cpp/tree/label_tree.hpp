@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/types.hpp"
+#include "io/archive.hpp"
+
+namespace oplt {
+
+/// A rooted tree whose leaves are labels. Nodes are numbered in order of creation and linked by number; node 0 is the
+/// root. Before the first label the root stands alone, without a label.
+class LabelTree {
+ public:
+  struct Node {
+    NodeId parent = kNone;
+    LabelId label = kNone;       // kNone for an internal node
+    std::uint32_t position = 0;  // among its parent's children
+    std::uint32_t n_leaves = 0;  // in its subtree, itself included
+    std::uint32_t n_leaf_children = 0;
+    std::vector<NodeId> children;  // in order of arrival, which is ascending
+  };
+
+  static constexpr NodeId kRoot = 0;
+
+  LabelTree();
+
+  /// The tree in which node i has the given parent (kNone for node 0 only) and label (kNone for internal nodes).
+  /// Throws InvalidInput unless that is a tree whose leaves are labels, each label once; a lone root may lack one.
+  LabelTree(std::span<const NodeId> parents, std::span<const LabelId> labels);
+
+  NodeId n_nodes() const { return static_cast<NodeId>(nodes_.size()); }
+  std::uint32_t n_labels() const { return nodes_[kRoot].n_leaves; }
+  const Node& node(NodeId v) const { return nodes_[v]; }
+  bool is_leaf(NodeId v) const { return nodes_[v].children.empty(); }
+  bool has_only_leaves(NodeId v) const { return nodes_[v].n_leaf_children == nodes_[v].children.size(); }
+  std::uint32_t n_children(NodeId v) const { return static_cast<std::uint32_t>(nodes_[v].children.size()); }
+
+  /// The label's leaf, or kNone.
+  NodeId leaf_of(LabelId label) const { return label < leaf_of_.size() ? leaf_of_[label] : kNone; }
+
+  std::size_t memory_bytes() const;
+
+  /// Edges on the longest way from the root to a leaf.
+  std::uint32_t depth() const;
+
+  /// The first label: the root becomes its leaf (Algorithm 4).
+  void label_root(LabelId label);
+
+  /// InsertNode, Algorithm 5: v's label or children move to a new node, which becomes v's only child.
+  NodeId insert_node(NodeId v);
+
+  /// AddLeaf, Algorithm 6: a new leaf for the label under v.
+  NodeId add_leaf(LabelId label, NodeId v);
+
+  void save(Writer& out) const;
+  static LabelTree load(Reader& in);
+
+ private:
+  void set_leaf(LabelId label, NodeId v);
+  void link(NodeId child, NodeId parent);
+  void count_leaves();
+
+  std::vector<Node> nodes_;
+  std::vector<NodeId> leaf_of_;  // by label
+};
+
+}  // namespace oplt

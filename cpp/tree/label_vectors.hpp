@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/interruption.hpp"
+#include "base/params.hpp"
+#include "base/types.hpp"
+#include "encode/named_rows.hpp"
+#include "encode/vocabulary.hpp"
+
+namespace oplt {
+
+/// A sparse sum in dense memory: adding is one access a feature, clearing costs what was added.
+class SparseSum {
+ public:
+  explicit SparseSum(std::size_t n_features) : sums_(n_features), is_touched_(n_features) {}
+
+  void add(RowView x) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const FeatureId feature = x.features[i];
+      if (is_touched_[feature] == 0) {
+        is_touched_[feature] = 1;
+        touched_.push_back(feature);
+      }
+      sums_[feature] += static_cast<double>(x.values[i]);
+    }
+  }
+
+  double operator[](FeatureId feature) const { return sums_[feature]; }
+
+  /// Features that were added, in order of arrival.
+  std::span<const FeatureId> features() const { return touched_; }
+
+  void clear() {
+    for (const FeatureId feature : touched_) {
+      sums_[feature] = 0.0;
+      is_touched_[feature] = 0;
+    }
+    touched_.clear();
+  }
+
+ private:
+  std::vector<double> sums_;
+  std::vector<unsigned char> is_touched_;
+  std::vector<FeatureId> touched_;
+};
+
+/// What labels look like: a label's vector is the sum of its examples, each scaled to norm 1, scaled to norm 1 itself.
+/// It is empty if the examples are.
+class LabelVectors {
+ public:
+  /// Labels are numbered in `labels`, which starts empty. Calls `poll`, if given, every now and then; what it throws
+  /// ends the work.
+  LabelVectors(const NamedRows& x, const NamedLabels& y, Vocabulary& labels, const std::function<void()>& poll = {});
+
+  /// Examples by id, whose labels are below n_labels and whose rows are as a model of these settings sees them. The
+  /// vectors are the same to the bit as those of the examples by name, if ids are given in order of arrival.
+  LabelVectors(std::span<const Example> examples, std::uint32_t n_labels, const TrainParams& params);
+
+  /// The vector of a label. Its features are in no certain order, but in the same one on every machine.
+  RowView operator[](LabelId label) const {
+    const std::size_t begin = indptr_[label];
+    const std::size_t n = indptr_[label + 1] - begin;
+    return {std::span(features_).subspan(begin, n), std::span(values_).subspan(begin, n)};
+  }
+
+  std::size_t n_labels() const { return indptr_.size() - 1; }
+  std::size_t n_features() const { return n_features_; }
+
+ private:
+  void add_up(std::span<const Example> examples, std::size_t n_labels, WorkMeter& meter);
+  void append(const SparseSum& sum);
+
+  std::size_t n_features_ = 0;
+  std::vector<std::size_t> indptr_{0};
+  std::vector<FeatureId> features_;
+  std::vector<Real> values_;
+};
+
+}  // namespace oplt

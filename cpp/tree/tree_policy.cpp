@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "tree/tree_policy.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "base/math.hpp"
+
+namespace oplt {
+
+Extension TreePolicy::choose(const LabelTree& tree, NodeId chosen, const ChildProbabilities& probabilities,
+                             Random& random) {
+  switch (params_.policy) {
+    case Policy::kComplete:
+      return next_in_complete_tree(tree);
+    case Policy::kFlat:
+      return {LabelTree::kRoot, tree.is_leaf(LabelTree::kRoot)};
+    case Policy::kCpet: {
+      const NodeId from = chosen == kNone ? LabelTree::kRoot : chosen;
+      return {walk_down(tree, from, probabilities, random), true};
+    }
+    case Policy::kFixed:
+      throw std::logic_error("the fixed policy extends no tree");
+    case Policy::kRandom:
+    case Policy::kBestGreedy:
+    case Policy::kBestGreedyPrinted:
+      break;
+  }
+  // A node that has filled up with the example's former labels sends the next one on to its children.
+  const bool stays = chosen != kNone && (tree.node(chosen).n_leaf_children == 1 || may_choose(tree, chosen));
+  const NodeId from = chosen == kNone ? LabelTree::kRoot : chosen;
+  NodeId v = stays ? chosen : walk_down(tree, from, probabilities, random);
+  if (tree.node(v).n_leaf_children == 1) {
+    v = *std::find_if(tree.node(v).children.begin(), tree.node(v).children.end(),
+                      [&](NodeId child) { return tree.is_leaf(child); });
+  }
+  return {v, tree.is_leaf(v) || tree.n_children(v) >= params_.max_leaves};
+}
+
+NodeId TreePolicy::walk_down(const LabelTree& tree, NodeId from, const ChildProbabilities& probabilities,
+                             Random& random) const {
+  NodeId v = from;
+  while (!stops_at(tree, v)) {
+    if (params_.policy == Policy::kRandom) {
+      v = tree.node(v).children[random.below(tree.n_children(v))];
+    } else {
+      // Where only the balance counts, nothing is asked: the blocks on the way need not be ready.
+      v = best_child(tree, v, params_.alpha < 1.0 ? probabilities(v) : std::span<const Real>());
+    }
+  }
+  return v;
+}
+
+bool TreePolicy::stops_at(const LabelTree& tree, NodeId v) const {
+  if (params_.policy == Policy::kCpet) {
+    return tree.is_leaf(v);
+  }
+  return tree.has_only_leaves(v) || tree.n_children(v) < params_.arity;
+}
+
+NodeId TreePolicy::best_child(const LabelTree& tree, NodeId v, std::span<const Real> probabilities) const {
+  NodeId best = kNone;
+  double best_score = -std::numeric_limits<double>::infinity();
+  for (const NodeId child : tree.node(v).children) {  // ascending: the lower node id wins a tie
+    const double fit = probabilities.empty() ? 0.0 : probabilities[tree.node(child).position];
+    const double score = (1.0 - params_.alpha) * fit + params_.alpha * balance(tree, v, child);
+    if (score > best_score) {
+      best = child;
+      best_score = score;
+    }
+  }
+  return best;
+}
+
+/// How much the child lacks leaves. The paper prints (1 / |L_v|) log(|L_pa| / |Ch_pa|), with which the tree degenerates
+/// into long chains; log(|L_pa| / (|Ch_pa| |L_v|)) is what its authors' program computes.
+double TreePolicy::balance(const LabelTree& tree, NodeId parent, NodeId child) const {
+  const double in_parent = tree.node(parent).n_leaves;
+  const double in_child = tree.node(child).n_leaves;
+  const double mean = in_parent / tree.n_children(parent);
+  return params_.policy == Policy::kBestGreedyPrinted ? log_double(mean) / in_child : log_double(mean / in_child);
+}
+
+/// The nodes of a complete tree that is filled level by level are numbered level by level.
+Extension TreePolicy::next_in_complete_tree(const LabelTree& tree) {
+  while (tree.n_children(first_open_) >= params_.arity) {
+    ++first_open_;
+  }
+  return {first_open_, tree.is_leaf(first_open_)};
+}
+
+bool TreePolicy::may_choose(const LabelTree& tree, NodeId v) const {
+  switch (params_.policy) {
+    case Policy::kComplete:
+      return tree.n_children(v) < params_.arity;
+    case Policy::kFlat:
+      return v == LabelTree::kRoot;
+    case Policy::kCpet:
+      return tree.is_leaf(v);
+    case Policy::kFixed:
+      return false;
+    case Policy::kRandom:
+    case Policy::kBestGreedy:
+    case Policy::kBestGreedyPrinted:
+      break;
+  }
+  if (!tree.is_leaf(v)) {
+    return tree.has_only_leaves(v) || tree.n_children(v) < params_.arity;
+  }
+  // A leaf among leaves is safe: their parent is chosen instead. A leaf beside internal nodes can be walked to, and
+  // where it is the only leaf it is chosen in place of its parent.
+  const NodeId parent = tree.node(v).parent;
+  return parent == kNone || !tree.has_only_leaves(parent) || tree.n_children(parent) == 1;
+}
+
+}  // namespace oplt
