@@ -28,9 +28,7 @@ LONG = 50_000  # examples
 TREES: dict[str, dict[str, Any]] = {
     "tree": {},
     "three trees": {"trees": 3},
-    "tree, replay of 1": {"replay": 1},
     "tree, warm-up of 10 %": {"warm_up": 0.1},  # a share of the stream
-    "three trees, replay of 1, warm-up of 10 %": {"trees": 3, "replay": 1, "warm_up": 0.1},
 }
 SYSTEMS: dict[str, dict[str, Any]] = {
     "paper's setting": {"arity": 2, "max_leaves": 100, "gate": 0.0, "label_memory": 0},

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from experiments import System
 
-from oplt import OnlinePLT, trees
+from oplt import PLT, OnlinePLT
+from oplt.tree import kmeans
 
 POLICIES = {"R": "random", "B": "best-greedy"}
 
@@ -22,13 +23,13 @@ def shuffled(X: Any, Y: Any, seed: int) -> tuple[Any, Any]:
     return X[order], Y[order]
 
 
-def train(system: System, X: Any, Y: Any, seed: int, max_leaves: int) -> Iterator[tuple[int, OnlinePLT, float]]:
+def train(system: System, X: Any, Y: Any, seed: int, max_leaves: int) -> Iterator[tuple[int, OnlinePLT | PLT, float]]:
     """Yield (passes, model, seconds so far) after each pass. The examples are in random order already."""
     n_sample = round(system.warm * X.shape[0]) or X.shape[0]
     begin = time.process_time()
     if system.name == "Parabel":
-        tree = trees.kmeans(X, Y, arity=2, max_leaves=max_leaves, seed=seed)
-        yield 1, OnlinePLT.fit_batch(X, Y, tree=tree, seed=seed), time.process_time() - begin
+        tree = kmeans(X, Y, arity=2, max_leaves=max_leaves, seed=seed)
+        yield 1, PLT.fit(X, Y, trees=tree, seed=seed), time.process_time() - begin
         return
     model = untrained(system, X[:n_sample], Y[:n_sample], seed, max_leaves)
     if system.name == "IPLT":  # with a sample: on the sample alone
@@ -48,5 +49,5 @@ def untrained(system: System, X: Any, Y: Any, seed: int, max_leaves: int) -> Onl
     if system.name == "OPLT":
         return OnlinePLT.paper(policy=policy, **changes)
     settings = {**OnlinePLT.paper(**changes).settings, "policy": policy}
-    tree = trees.kmeans(X, Y, arity=2, max_leaves=max_leaves, seed=seed)
+    tree = kmeans(X, Y, arity=2, max_leaves=max_leaves, seed=seed)
     return OnlinePLT.from_tree(tree, **settings)

@@ -50,7 +50,7 @@ HEAD = (
 def measure(stream: Stream, threads: int) -> Point:
     """Learn a stream, then predict examples that follow it."""
     model = oplt.OnlinePLT(threads=threads)
-    core = model._core  # noqa: SLF001 (only the core counts steps)
+    core = model._state()  # noqa: SLF001 (only the core counts steps)
     spent = late = 0.0
     n_late = late_steps = 0
     for X, Y in stream.batches():

@@ -53,6 +53,17 @@ class Buffer {
   const T* end() const { return data_ + size_; }
   std::span<const T> view() const { return {data_, size_}; }
 
+  /// Of values that lie elsewhere; nobody, of its own.
+  const std::shared_ptr<const void>& owner() const { return owner_; }
+
+  /// Values [begin, begin + n), as values of a type of the same size, where these lie. Not for a buffer of its own
+  /// values.
+  template <class U = T>
+  Buffer<U> part(std::size_t begin, std::size_t n) const {
+    static_assert(sizeof(U) == sizeof(T) && alignof(U) <= alignof(T));
+    return {{reinterpret_cast<const U*>(data_ + begin), n}, owner_};
+  }
+
   /// Of its own values; others' memory is not counted.
   std::size_t memory_bytes() const { return capacity_ * sizeof(T); }
 
@@ -134,7 +145,7 @@ class Buffer {
 
   T* data_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t capacity_ = 0;                // 0 if the values lie elsewhere
+  std::size_t capacity_ = 0;           // 0 if the values lie elsewhere
   std::shared_ptr<const void> owner_;  // of values that lie elsewhere
 };
 

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace oplt {
 
@@ -15,7 +17,14 @@ struct InvalidParameter : std::invalid_argument {
 
 /// An example, label, feature or tree that cannot be used.
 struct InvalidInput : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
+  explicit InvalidInput(const std::string& what_is_wrong)
+      : std::invalid_argument(what_is_wrong), problem(what_is_wrong) {}
+  /// Found at some place, such as a line of a text.
+  InvalidInput(const std::string& place, const std::string& what_is_wrong)
+      : std::invalid_argument(place + ": " + what_is_wrong), problem(what_is_wrong), where(place) {}
+
+  std::string problem;
+  std::string where;  // empty if it has no place
 };
 
 /// A model that an earlier failure, such as a lack of memory, has left half changed.
@@ -23,14 +32,16 @@ struct BrokenModel : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Something to learn for a model that was trained at once.
-struct FrozenModel : std::logic_error {
-  using std::logic_error::logic_error;
-};
-
 /// Saved bytes that are not a model.
 struct FormatError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// Throws FormatError unless what a file must have holds.
+inline void expect_format(bool holds, const char* message) {
+  if (!holds) {
+    throw FormatError(message);
+  }
+}
 
 }  // namespace oplt

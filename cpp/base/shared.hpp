@@ -40,9 +40,8 @@ class Shared {
 
   /// The part, to be changed. The reference is valid until the handle is copied or destroyed.
   T& write() {
-    if (!is_unshared()) {
-      Shared copy{T(part_->value)};
-      std::swap(part_, copy.part_);
+    if (!is_unshared()) [[unlikely]] {
+      copy_part();  // apart, so that what is common is short enough to be inlined
     }
     return part_->value;
   }
@@ -52,6 +51,11 @@ class Shared {
     std::atomic<std::uint32_t> holders{1};
     T value{};
   };
+
+  void copy_part() {
+    Shared copy{T(part_->value)};
+    std::swap(part_, copy.part_);
+  }
 
   void release() {
     if (part_ != nullptr && part_->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {

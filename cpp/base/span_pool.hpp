@@ -20,10 +20,11 @@ class SpanPool {
   /// n elements, not initialised.
   std::span<T> allocate(std::size_t n) {
     if (n > n_left_) {
-      const std::size_t size = std::max(n, kChunk);
+      const std::size_t size = std::max({n, kChunk, std::min(2 * last_size_, kMostChunk)});
       chunks_.push_back(std::make_unique_for_overwrite<T[]>(size));
       next_ = chunks_.back().get();
       n_left_ = size;
+      last_size_ = size;
     }
     const std::span<T> result(next_, n);
     next_ += n;
@@ -31,18 +32,23 @@ class SpanPool {
     return result;
   }
 
+  /// Keeps the last and largest piece of memory: many pools are filled and cleared again and again.
   void clear() {
-    chunks_.clear();
-    next_ = nullptr;
-    n_left_ = 0;
+    if (chunks_.size() > 1) {
+      chunks_.erase(chunks_.begin(), chunks_.end() - 1);
+    }
+    next_ = chunks_.empty() ? nullptr : chunks_.back().get();
+    n_left_ = last_size_;
   }
 
  private:
   static constexpr std::size_t kChunk = 1024;
+  static constexpr std::size_t kMostChunk = 65'536;
 
   std::vector<std::unique_ptr<T[]>> chunks_;
   T* next_ = nullptr;
   std::size_t n_left_ = 0;
+  std::size_t last_size_ = 0;  // of the last chunk
 };
 
 /// The distinct ones of these values, ascending, in a place of their own. Leaves `values` in no certain order.

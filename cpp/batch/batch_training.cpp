@@ -32,7 +32,7 @@ class ExamplesBelow {
       const NodeId v = stack.back();
       stack.pop_back();
       std::uint32_t next = first_leaf_[v];
-      for (const NodeId child : tree.node(v).children) {
+      for (const NodeId child : tree.children(v)) {
         first_leaf_[child] = next;
         next += tree.node(child).n_leaves;
         stack.push_back(child);
@@ -205,7 +205,7 @@ class NodeTrainer {
   SiblingBlock build(Column n_children) {
     std::stable_sort(kept_.begin(), kept_.end(),
                      [](const KeptWeight& a, const KeptWeight& b) { return a.feature < b.feature; });
-    SiblingBlock block(false, n_children);
+    SiblingBlock block = SiblingBlock::only_weights(n_children);
     std::vector<ChildWeight> row;
     for (std::size_t i = 0; i < kept_.size(); ++i) {
       row.push_back(kept_[i].weight);
@@ -232,7 +232,7 @@ class NodeTrainer {
 SiblingBlock certain_block(Loss loss) {
   // Scores that become exactly 1: where the squared hinge ends, and far beyond where a sigmoid is rounded to 1.
   const ChildWeight weight{0, loss == Loss::kSquaredHinge ? Real{1} : Real{87}};
-  SiblingBlock block(false, 1);
+  SiblingBlock block = SiblingBlock::only_weights(1);
   block.set_weights(kBiasFeature, {&weight, 1});
   return block;
 }
@@ -280,9 +280,8 @@ SiblingBlock train_root(const BatchParams& params, std::span<const Example> exam
 
 }  // namespace
 
-OnlinePlt train_batch(const BatchParams& params, LabelTree tree, std::span<const Example> examples, std::size_t threads,
-                      const std::function<void()>& poll) {
-  params.validate();
+Plt train_batch(const BatchParams& params, LabelTree tree, std::span<const Example> examples, std::size_t threads,
+                const std::function<void()>& poll) {
   const ExamplesBelow below(tree, examples);
   std::vector<NodeId> order = by_work(tree, below);
   const FeatureId n_features = count_features(examples);
@@ -297,7 +296,7 @@ OnlinePlt train_batch(const BatchParams& params, LabelTree tree, std::span<const
     interruption.check(worker);
     const NodeId v = order[i];
     std::vector<std::span<const ExampleId>> positives;
-    for (const NodeId child : tree.node(v).children) {
+    for (const NodeId child : tree.children(v)) {
       positives.push_back(below.of(child));
     }
     // An order of steps of its own for each node, whoever trains it.
@@ -311,7 +310,7 @@ OnlinePlt train_batch(const BatchParams& params, LabelTree tree, std::span<const
   for (const NodeId v : order) {
     blocks.push_back(std::move(block_of[v]));
   }
-  return {params.of_model(), std::move(tree), std::move(blocks), examples.size()};
+  return {std::move(tree), params.loss, std::move(blocks), examples.size()};
 }
 
 }  // namespace oplt

@@ -6,20 +6,21 @@
 #include <functional>
 #include <span>
 
-#include "base/params.hpp"
-#include "forest/online_plt.hpp"
+#include "base/types.hpp"
+#include "batch/batch_params.hpp"
+#include "forest/plt.hpp"
 #include "tree/label_tree.hpp"
 
 namespace oplt {
 
-/// Trains all classifiers of a tree at once, each to (near) its optimum, as Parabel does (Prabhu et al., WWW 2018):
+/// Trains all classifiers of a tree, each to (near) its optimum, as Parabel does (Prabhu et al., WWW 2018):
 /// those of a node's children see the examples that have a label below the node. All labels must be in the
 /// tree, and the rows have the constant feature. The weight of an example multiplies the cost of its losses.
 ///
 /// Goes node by node: the examples of a node are gathered once for all its children, on up to `threads` threads, upon
 /// whose number the model does not depend. If every example has a label, P(some label is relevant) is exactly 1.
 /// Calls `poll`, if given, in the calling thread every now and then; what it throws ends the training.
-OnlinePlt train_batch(const BatchParams& params, LabelTree tree, std::span<const Example> examples, std::size_t threads,
-                      const std::function<void()>& poll = {});
+Plt train_batch(const BatchParams& params, LabelTree tree, std::span<const Example> examples, std::size_t threads,
+                const std::function<void()>& poll = {});
 
 }  // namespace oplt

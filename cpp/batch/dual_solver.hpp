@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/interruption.hpp"
-#include "base/params.hpp"
 #include "base/random.hpp"
 #include "base/types.hpp"
+#include "batch/batch_params.hpp"
 
 namespace oplt {
 

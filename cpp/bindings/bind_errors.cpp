@@ -12,9 +12,9 @@ namespace oplt::bindings {
 namespace {
 
 /// Raises the class of this name from oplt.errors. It is looked up only now: the module loads without the package.
-void raise(const char* name, const std::exception& error) {
+void raise(const char* name, const char* code, const char* what, nb::object where = nb::none()) {
   const nb::object type = nb::module_::import_("oplt.errors").attr(name);
-  PyErr_SetString(type.ptr(), error.what());
+  PyErr_SetObject(type.ptr(), type(code, what, nb::arg("where") = where).ptr());
 }
 
 }  // namespace
@@ -24,15 +24,15 @@ void bind_errors(nb::module_&) {
     try {
       std::rethrow_exception(thrown);
     } catch (const InvalidParameter& error) {
-      raise("InvalidParameterError", error);
+      raise("InvalidParameterError", "parameter-refused", error.what());
     } catch (const InvalidInput& error) {
-      raise("InvalidInputError", error);
+      const bool has_place = !error.where.empty();
+      raise("InvalidInputError", "input-refused", error.problem.c_str(),
+            has_place ? nb::object(nb::str(error.where.c_str())) : nb::none());
     } catch (const BrokenModel& error) {
-      raise("BrokenModelError", error);
-    } catch (const FrozenModel& error) {
-      raise("FrozenModelError", error);
+      raise("BrokenModelError", "model-broken", error.what());
     } catch (const FormatError& error) {
-      raise("ModelFormatError", error);
+      raise("ModelFormatError", "model-damaged", error.what());
     }
   });
 }

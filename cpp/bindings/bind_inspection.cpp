@@ -18,7 +18,7 @@
 #include "bindings.hpp"
 #include "convert.hpp"
 #include "gil.hpp"
-#include "model/model.hpp"
+#include "model/model_state.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -30,21 +30,19 @@ namespace {
 using MemoryParts = nb::typed<nb::dict, nb::str, nb::int_>;
 using TreeArrays = std::tuple<std::uint32_t, NumpyArray<std::uint32_t>, NumpyArray<std::uint64_t>, std::uint64_t>;
 
-MemoryParts memory_parts(const Model& model) {
-  const MemoryUse use = without_gil([&] { return model.memory_use(); });
+MemoryParts memory_parts(const ModelState& state) {
+  const MemoryUse use = without_gil([&] { return state.memory_use(); });
   MemoryParts parts;
   parts["trees"] = use.trees;
   parts["label_memory"] = use.label_memory;
   parts["warm_up"] = use.warm_up;
-  parts["replay"] = use.replay;
   parts["label_names"] = use.label_names;
-  parts["feature_names"] = use.feature_names;
-  parts["text_features"] = use.text_features;
+  parts["features"] = use.features;
   return parts;
 }
 
-std::optional<NumpyArray<std::uint32_t>> label_counts(const Model& model) {
-  auto counts = without_gil([&] { return model.label_counts(); });
+std::optional<NumpyArray<std::uint32_t>> label_counts(const ModelState& state) {
+  auto counts = without_gil([&] { return state.label_counts(); });
   return counts ? std::optional(to_numpy(*std::move(counts))) : std::nullopt;
 }
 
@@ -56,7 +54,7 @@ struct TreeSizes {
   std::uint64_t n_cells_in_all;
 };
 
-TreeSizes sizes_of(const OnlinePlt& plt) {
+TreeSizes sizes_of(const Plt& plt) {
   TreeSizes sizes{plt.depth(), {}, {}, plt.n_cells()};
   for (NodeId v = 0; v < plt.n_nodes(); ++v) {
     sizes.n_labels.push_back(plt.tree().node(v).n_leaves);
@@ -65,13 +63,9 @@ TreeSizes sizes_of(const OnlinePlt& plt) {
   return sizes;
 }
 
-std::vector<TreeArrays> tree_sizes(const Model& model) {
+std::vector<TreeArrays> tree_sizes(const ModelState& state) {
   std::vector<TreeSizes> trees;
-  without_gil([&] {
-    model.inspect([&](const Forest& forest, const Vocabulary&, const Vocabulary&) {
-      std::ranges::transform(forest.trees(), std::back_inserter(trees), sizes_of);
-    });
-  });
+  without_gil([&] { std::ranges::transform(state.forest.trees, std::back_inserter(trees), sizes_of); });
   std::vector<TreeArrays> arrays;
   for (TreeSizes& tree : trees) {
     arrays.emplace_back(tree.depth, to_numpy(std::move(tree.n_labels)), to_numpy(std::move(tree.n_cells)),
@@ -83,10 +77,10 @@ std::vector<TreeArrays> tree_sizes(const Model& model) {
 }  // namespace
 
 void bind_inspection(nb::module_& m) {
-  m.def("memory_parts", &memory_parts, "model"_a, "Bytes by part. They sum to memory_bytes.");
-  m.def("label_counts", &label_counts, "model"_a,
+  m.def("memory_parts", &memory_parts, "state"_a, "Bytes by part. They sum to memory_bytes.");
+  m.def("label_counts", &label_counts, "state"_a,
         "Examples learnt by label, in order of arrival; None if there is no label memory, which counts them.");
-  m.def("tree_sizes", &tree_sizes, "model"_a,
+  m.def("tree_sizes", &tree_sizes, "state"_a,
         "Of each tree: depth; by node, the labels under it and the weights of its children; number of all weights.");
 }
 

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,7 +21,8 @@
 #include "base/error.hpp"
 #include "bindings.hpp"
 #include "convert.hpp"
-#include "model/model.hpp"
+#include "gil.hpp"
+#include "model/online_model.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -37,9 +39,27 @@ struct OneRow {
   nb::list keys;
   std::vector<Name> names;
   std::vector<Real> values;
+};
 
-  NamedRows view(const std::array<std::int64_t, 2>& bounds) const { return {{bounds}, {names, {}}, values}; }
-  std::array<std::int64_t, 2> bounds() const { return {0, static_cast<std::int64_t>(names.size())}; }
+/// One example of the usual form, as a model takes it.
+class OneInput {
+ public:
+  /// Not for an example that has another form: then holds() is false.
+  OneInput(nb::handle x, bool takes_texts);
+
+  bool holds() const { return text_ || row_; }
+
+  Inputs view() const {
+    if (text_) {
+      return {.rows = {}, .texts = Texts(&*text_, 1)};
+    }
+    return {.rows = {{bounds_}, {row_->names, {}}, row_->values}, .texts = {}};
+  }
+
+ private:
+  std::optional<std::string_view> text_;
+  std::optional<OneRow> row_;
+  std::array<std::int64_t, 2> bounds_{};
 };
 
 std::optional<Name> usual_name(nb::handle object) {
@@ -124,50 +144,73 @@ std::optional<OneLabelSet> usual_labels(nb::handle labels) {
   return result;
 }
 
+OneInput::OneInput(nb::handle x, bool takes_texts) {
+  if (takes_texts) {
+    text_ = usual_text(x);
+  } else {
+    row_ = usual_row(x);
+    bounds_[1] = row_ ? static_cast<std::int64_t>(row_->names.size()) : 0;
+  }
+}
+
 /// False if the example has not the usual form; then nothing has happened.
-bool learn_one(Model& model, nb::handle x, nb::handle labels, nb::handle weight) {
-  const std::optional<std::string_view> text = model.takes_texts() ? usual_text(x) : std::nullopt;
-  const std::optional<OneRow> row = model.takes_texts() ? std::nullopt : usual_row(x);
+bool learn_one(OnlineModel& model, nb::handle x, nb::handle labels, nb::handle weight) {
+  const OneInput input(x, model.takes_texts());
   const std::optional<OneLabelSet> label_set = usual_labels(labels);
   const std::optional<Real> checked_weight = usual_value(weight);
-  if (!(row || text) || !label_set || !checked_weight || !(*checked_weight > 0 && *checked_weight <= kLargestWeight)) {
+  if (!input.holds() || !label_set || !checked_weight || !(*checked_weight > 0 && *checked_weight <= kLargestWeight)) {
     return false;
   }
   const std::array<std::int64_t, 2> label_bounds{0, static_cast<std::int64_t>(label_set->names.size())};
   const NamedLabels y{{label_bounds}, {label_set->names, {}}};
-  const nb::gil_scoped_release release;
-  if (text) {
-    model.learn_texts({&*text, 1}, y, {&*checked_weight, 1}, 1);
-  } else {
-    const auto bounds = row->bounds();
-    model.learn_many(row->view(bounds), y, {&*checked_weight, 1}, 1);
-  }
+  without_gil([&] { model.learn(input.view(), y, {&*checked_weight, 1}, 1); });
   return true;
 }
 
-/// Labels and probabilities, or None if the example has not the usual form.
-std::optional<std::vector<LabelAndProbability>> predict_one(const Model& model, nb::handle x,
-                                                            const PredictParams& params) {
-  const std::optional<std::string_view> text = model.takes_texts() ? usual_text(x) : std::nullopt;
-  const std::optional<OneRow> row = model.takes_texts() ? std::nullopt : usual_row(x);
-  if (!(row || text)) {
-    return std::nullopt;
-  }
-  Predictions found;
-  if (text) {
-    const nb::gil_scoped_release release;
-    found = model.predict_texts({&*text, 1}, params);
-  } else {
-    const auto bounds = row->bounds();
-    const nb::gil_scoped_release release;
-    found = model.predict_many(row->view(bounds), params);
-  }
-  const nb::list names = label_names(model, found.labels);
-  std::vector<LabelAndProbability> result;
+/// A label by name. The text is copied: it belongs to a state that may have changed when Python sees it.
+struct NamedLabel {
+  std::string text;
+  std::int64_t number;
+  Real probability;
+};
+
+std::vector<NamedLabel> predict_named(const ModelState& state, const Inputs& x, const SearchParams& params) {
+  const Predictions found = state.predict(x, params, 1);
+  std::vector<NamedLabel> named;
   for (std::size_t i = 0; i < found.labels.size(); ++i) {
-    result.emplace_back(nb::borrow<nb::any>(names[i]), found.probabilities[i]);
+    const Name name = state.labels->name(found.labels[i]);
+    named.push_back({std::string(name.text), name.number, found.probabilities[i]});
+  }
+  return named;
+}
+
+using Answer = std::optional<std::vector<LabelAndProbability>>;
+
+Answer to_python(const std::vector<NamedLabel>& named) {
+  std::vector<LabelAndProbability> result;
+  for (const NamedLabel& label : named) {
+    result.emplace_back(nb::borrow<nb::any>(from_name({.text = label.text, .number = label.number})),
+                        label.probability);
   }
   return result;
+}
+
+/// Labels and probabilities, or None if the example has not the usual form.
+Answer predict_one_of_state(const ModelState& state, nb::handle x, const SearchParams& params) {
+  const OneInput input(x, state.encoder->takes_texts());
+  if (!input.holds()) {
+    return std::nullopt;
+  }
+  return to_python(without_gil([&] { return predict_named(state, input.view(), params); }));
+}
+
+Answer predict_one(const OnlineModel& model, nb::handle x, const SearchParams& params) {
+  const OneInput input(x, model.takes_texts());
+  if (!input.holds()) {
+    return std::nullopt;
+  }
+  return to_python(without_gil(
+      [&] { return model.read([&](const ModelState& state) { return predict_named(state, input.view(), params); }); }));
 }
 
 }  // namespace
@@ -175,6 +218,7 @@ std::optional<std::vector<LabelAndProbability>> predict_one(const Model& model, 
 void bind_one(nb::module_& m) {
   m.def("learn_one", &learn_one, "model"_a, "x"_a.none(), "labels"_a.none(), "weight"_a.none());
   m.def("predict_one", &predict_one, "model"_a, "x"_a.none(), "params"_a);
+  m.def("predict_one", &predict_one_of_state, "state"_a, "x"_a.none(), "params"_a);
 }
 
 }  // namespace oplt::bindings

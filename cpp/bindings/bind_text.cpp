@@ -11,7 +11,9 @@
 #include "bindings.hpp"
 #include "convert.hpp"
 #include "gil.hpp"
+#include "io/array_file.hpp"
 #include "locked_text.hpp"
+#include "mapped_file.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -69,20 +71,24 @@ NumpyArray<std::uint32_t> counts(const LockedTextFeatures& text) {
   return to_numpy(std::move(result));
 }
 
+constexpr const char* kPrefix = "features";
+
 nb::bytes save(const LockedTextFeatures& text) {
   std::vector<std::byte> bytes;
   without_gil([&] {
-    Writer out([&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
-    text.read([&](const TextFeatures& features) { features.save(out); });
-    out.flush();
+    ArrayWriter out([&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
+    text.read([&](const TextFeatures& features) { features.save(out, kPrefix); });
+    out.finish();
   });
   return nb::bytes(bytes.data(), bytes.size());
 }
 
 LockedTextFeatures* load(const TextParams& params, const Array<std::uint8_t>& saved) {
-  Reader in(std::as_bytes(view(saved)));
-  TextFeatures features = TextFeatures::load(params, in);
-  in.expect_end();
+  const FileBytes copied = copied_bytes(std::as_bytes(view(saved)));
+  const ArrayReader in(copied.bytes, copied.owner);
+  in.verify();
+  TextFeatures features = TextFeatures::load(in, kPrefix, params);
+  features.check();
   return new LockedTextFeatures(std::move(features));
 }
 

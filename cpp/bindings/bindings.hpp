@@ -8,6 +8,7 @@ namespace oplt::bindings {
 
 void bind_errors(nanobind::module_& m);
 void bind_params(nanobind::module_& m);
+void bind_state(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
 void bind_inspection(nanobind::module_& m);
 void bind_one(nanobind::module_& m);

@@ -73,25 +73,23 @@ PythonTexts::PythonTexts(nb::handle texts) : owners_(nb::list(texts)) {
   }
 }
 
-nb::list label_names(const Model& model, std::span<const LabelId> ids) {
-  std::string text;
-  std::vector<std::pair<std::size_t, std::int64_t>> ends;  // where each text ends in `text`; the integer
-  const auto copy = [&](const Forest&, const Vocabulary&, const Vocabulary& labels) {
-    for (const LabelId id : ids) {
-      const Name name = labels.name(id);
-      text += name.text;
-      ends.emplace_back(text.size(), name.number);
-    }
-  };
-  {
-    const nb::gil_scoped_release release;
-    model.inspect(copy);
+PythonInputs::PythonInputs(nb::handle x) {
+  if (nb::isinstance<nb::list>(x)) {
+    texts_.emplace(x);
+    inputs_.texts = texts_->view();
+    return;
   }
+  const auto parts = nb::cast<nb::tuple>(x);
+  names_.emplace(nb::object(parts[1]));
+  inputs_.rows = {{bindings::view(nb::cast<Array<std::int64_t>>(parts[0], false))},
+                  names_->list(),
+                  bindings::view(nb::cast<Array<Real>>(parts[2], false))};
+}
+
+nb::list label_names(const ModelState& state, std::span<const LabelId> ids) {
   nb::list names;
-  std::size_t begin = 0;
-  for (const auto& [end, number] : ends) {
-    names.append(from_name({.text = std::string_view(text).substr(begin, end - begin), .number = number}));
-    begin = end;
+  for (const LabelId id : ids) {
+    names.append(from_name(state.labels->name(id)));
   }
   return names;
 }

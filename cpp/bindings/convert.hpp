@@ -8,14 +8,16 @@
 #include <nanobind/ndarray.h>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "encode/encoder.hpp"
 #include "encode/text_features.hpp"
 #include "encode/vocabulary.hpp"
-#include "model/model.hpp"
+#include "model/model_state.hpp"
 
 namespace oplt::bindings {
 
@@ -46,8 +48,7 @@ Name to_name(nb::handle object);
 
 nb::object from_name(const Name& name);
 
-/// Names of labels. They are copied before they are converted: the vocabulary's own text may move when somebody learns.
-nb::list label_names(const Model& model, std::span<const LabelId> ids);
+nb::list label_names(const ModelState& state, std::span<const LabelId> ids);
 
 /// Names from a list of str and int, or from an array of int32. Views: the Python object must outlive it.
 class PythonNames {
@@ -72,6 +73,19 @@ class PythonTexts {
  private:
   nb::list owners_;
   std::vector<std::string_view> views_;
+};
+
+/// Examples from a list of str, or from a tuple of bounds, names and values. Views: the Python object must outlive it.
+class PythonInputs {
+ public:
+  explicit PythonInputs(nb::handle x);
+
+  const Inputs& view() const { return inputs_; }
+
+ private:
+  std::optional<PythonTexts> texts_;
+  std::optional<PythonNames> names_;
+  Inputs inputs_;
 };
 
 }  // namespace oplt::bindings

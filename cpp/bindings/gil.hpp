@@ -4,9 +4,11 @@
 
 #include <nanobind/nanobind.h>
 
+#include <functional>
+
 namespace oplt::bindings {
 
-/// What does not need Python runs without the GIL; the lock of a model is only ever waited for without it.
+/// What does not need Python runs without the GIL; a turn with a model is only ever waited for without it.
 template <class Work>
 auto without_gil(Work work) {
   const nanobind::gil_scoped_release release;
@@ -19,6 +21,13 @@ inline void raise_if_interrupted() {
   if (PyErr_CheckSignals() != 0) {
     throw nanobind::python_error();
   }
+}
+
+/// What asks for Ctrl-C in this thread; nothing unless it is the main one, which alone is told of signals.
+inline std::function<void()> poll_of_this_thread() {
+  const auto threading = nanobind::module_::import_("threading");
+  const bool is_main = threading.attr("current_thread")().is(threading.attr("main_thread")());
+  return is_main ? std::function<void()>(raise_if_interrupted) : std::function<void()>();
 }
 
 }  // namespace oplt::bindings

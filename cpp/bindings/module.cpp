@@ -8,6 +8,7 @@ NB_MODULE(_core, m) {
   oplt::bindings::bind_errors(m);
   oplt::bindings::bind_params(m);
   oplt::bindings::bind_text(m);
+  oplt::bindings::bind_state(m);
   oplt::bindings::bind_model(m);
   oplt::bindings::bind_inspection(m);
   oplt::bindings::bind_one(m);

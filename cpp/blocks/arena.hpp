@@ -2,29 +2,33 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <new>
+#include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
+#include "base/buffer.hpp"
 #include "base/types.hpp"
 
 namespace oplt {
 
-/// Pieces of 8-byte words in one growing buffer, addressed by offset; freed pieces are used again.
-///
-/// The buffer grows by `realloc`, which remaps the pages of a large buffer instead of copying them, so that growing
-/// does not double the peak of memory.
+/// Pieces of 8-byte words in one growing buffer, addressed by offset; freed pieces are used again. The buffer may lie
+/// in a mapped file until it is written (Buffer).
 class Arena {
  public:
   using Word = std::uint64_t;
 
-  Word* at(std::uint32_t offset) { return words_.get() + offset; }
-  const Word* at(std::uint32_t offset) const { return words_.get() + offset; }
+  Arena() = default;
+  explicit Arena(Buffer<Word> words) : words_(std::move(words)) {}
+
+  Word* at(std::uint32_t offset) { return words_.data() + offset; }
+  const Word* at(std::uint32_t offset) const { return words_.data() + offset; }
+
+  /// To be called before anything is written.
+  void own() { words_.own(); }
+  bool is_own() const { return words_.is_own(); }
 
   /// Offset of n > 0 uninitialised words. Pointers from at() are invalid afterwards, offsets stay.
   std::uint32_t allocate(std::size_t n) {
@@ -33,10 +37,12 @@ class Arena {
       free_[n] = static_cast<std::uint32_t>(*at(offset));
       return offset;
     }
-    reserve(size_ + n);
-    const auto offset = static_cast<std::uint32_t>(size_);
-    size_ += n;
-    return offset;
+    const std::size_t offset = words_.size();
+    if (offset + n >= kNone) {
+      throw std::length_error("a sibling block has reached its limit of 32 GiB");
+    }
+    words_.resize_uninitialized(offset + n);
+    return static_cast<std::uint32_t>(offset);
   }
 
   /// Gives back the n words at an offset. The freed words themselves link the list of free pieces of this size.
@@ -48,33 +54,11 @@ class Arena {
     free_[n] = offset;
   }
 
-  std::size_t memory_bytes() const { return capacity_ * sizeof(Word) + free_.capacity() * sizeof(std::uint32_t); }
+  std::span<const Word> words() const { return words_.view(); }
+  std::size_t memory_bytes() const { return words_.memory_bytes() + free_.capacity() * sizeof(std::uint32_t); }
 
  private:
-  struct Free {
-    void operator()(Word* words) const { std::free(words); }
-  };
-
-  void reserve(std::size_t n) {
-    if (n <= capacity_) {
-      return;
-    }
-    if (n >= kNone) {
-      throw std::length_error("a sibling block has reached its limit of 32 GiB");
-    }
-    const std::size_t capacity = std::max(n, capacity_ + capacity_ / 4);
-    auto* words = static_cast<Word*>(std::realloc(words_.get(), capacity * sizeof(Word)));
-    if (words == nullptr) {
-      throw std::bad_alloc();
-    }
-    static_cast<void>(words_.release());  // realloc has freed or kept it
-    words_.reset(words);
-    capacity_ = capacity;
-  }
-
-  std::unique_ptr<Word, Free> words_;
-  std::size_t size_ = 0;
-  std::size_t capacity_ = 0;
+  Buffer<Word> words_;
   std::vector<std::uint32_t> free_;  // by size in words: the first free piece
 };
 

@@ -6,8 +6,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <span>
+#include <utility>
 
+#include "base/buffer.hpp"
 #include "base/prefetch.hpp"
 #include "base/types.hpp"
 
@@ -22,8 +24,16 @@ class FeatureRows {
     std::uint32_t row = kNone;  // kNone marks an empty slot
   };
 
+  FeatureRows() = default;
+
+  /// Slots that were saved, `size` of them not empty. Their number is a power of two, or 0.
+  FeatureRows(Buffer<Slot> slots, std::size_t size) : slots_(std::move(slots)), size_(size) { set_shift(); }
+
   std::size_t size() const { return size_; }
-  std::size_t memory_bytes() const { return slots_.capacity() * sizeof(Slot); }
+  std::size_t memory_bytes() const { return slots_.memory_bytes(); }
+
+  /// To be called before anything is written.
+  void own() { slots_.own(); }
 
   /// The feature's row, or kNone.
   std::uint32_t find(FeatureId feature) const {
@@ -63,7 +73,10 @@ class FeatureRows {
   }
 
   /// All slots, in no meaningful order, empty ones included.
-  const std::vector<Slot>& slots() const { return slots_; }
+  std::span<const Slot> slots() const { return slots_.view(); }
+
+  /// Whether the feature of a slot that is not empty is found there. If all are, no feature is there twice.
+  bool finds(std::size_t slot) const { return slot_of(slots_[slot].feature) == slot; }
 
  private:
   std::size_t home_of(FeatureId feature) const {
@@ -80,10 +93,13 @@ class FeatureRows {
     return i;
   }
 
+  void set_shift() { shift_ = slots_.empty() ? 0 : 64 - std::countr_zero(slots_.size()); }
+
   void rehash(std::size_t n_slots) {
-    std::vector<Slot> old(n_slots);
-    old.swap(slots_);
-    shift_ = 64 - std::countr_zero(slots_.size());
+    Buffer<Slot> old;
+    old.resize(n_slots);
+    std::swap(old, slots_);
+    set_shift();
     for (const Slot& slot : old) {
       if (slot.row != kNone) {
         slots_[slot_of(slot.feature)] = slot;
@@ -91,7 +107,7 @@ class FeatureRows {
     }
   }
 
-  std::vector<Slot> slots_;
+  Buffer<Slot> slots_;
   std::size_t size_ = 0;
   int shift_ = 0;
 };

@@ -3,40 +3,75 @@
 #include "blocks/packed_rows.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
+#include <string>
+
+#include "base/error.hpp"
 
 namespace oplt {
 
 namespace {
 
+// Exponents of all ones, those of infinities and NaN. Without a branch in the loop, compilers make vectors of it.
+constexpr std::uint32_t kExponent = 0x7F800000;
+
+bool all_finite(const Real* numbers, std::uint32_t n) {
+  bool all = true;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    all &= (std::bit_cast<std::uint32_t>(numbers[i]) & kExponent) != kExponent;
+  }
+  return all;
+}
+
+/// And not negative.
+bool all_sums(const Real* numbers, std::uint32_t n) {
+  std::uint32_t most = 0;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    most = std::max(most, std::bit_cast<std::uint32_t>(numbers[i]));
+  }
+  return most < kExponent;
+}
+
+void expect(bool holds, const char* what) {
+  if (!holds) {
+    throw FormatError(std::string("a sibling block is damaged: ") + what);
+  }
+}
+
 std::uint32_t count_cells(std::span<const MaskWord> mask) { return static_cast<std::uint32_t>(count_bits(mask)); }
 
 }  // namespace
 
-/// The length of a row of so many cells.
 std::size_t PackedRows::n_words(std::uint32_t count) const {
   static_assert(2 * sizeof(Real) == sizeof(Arena::Word));  // a weight and its accumulator fill one word
-  return mask_words_ + capacity_for(count);
+  return mask_words_ + (has_accumulators_ ? capacity_for(count) : (count + 1) / 2);
 }
 
-PackedRows::Row PackedRows::row(std::uint32_t offset) const {
-  MaskWord* mask = words(offset);
+PackedRows::Row PackedRows::taken_apart(MaskWord* mask) const {
   const std::uint32_t count = count_cells({mask, mask_words_});
   Real* weights = weights_of(mask, mask_words_);
-  return {mask, weights, weights + capacity_for(count), count};
+  return {mask, weights, has_accumulators_ ? weights + capacity_for(count) : nullptr, count};
 }
 
-PackedRows::Row PackedRows::add(FeatureId feature, std::span<const MaskWord> mask) {
-  const std::uint32_t offset = arena_.allocate(n_words(count_cells(mask)));
+PackedRows::Row PackedRows::add_empty(FeatureId feature, std::span<const MaskWord> mask) {
+  const std::size_t n = n_words(count_cells(mask));
+  const std::uint32_t offset = arena_.allocate(n);
   MaskWord* to = words(offset);
   std::copy(mask.begin(), mask.end(), to);
-  std::fill(to + mask.size(), to + mask_words_, MaskWord{0});
+  std::fill(to + mask.size(), to + n, MaskWord{0});
   offsets_.set(feature, offset);
   return row(offset);
 }
 
+void PackedRows::add(FeatureId feature, std::span<const MaskWord> row) {
+  const std::uint32_t offset = arena_.allocate(row.size());
+  std::copy(row.begin(), row.end(), words(offset));
+  offsets_.set(feature, offset);
+}
+
 void PackedRows::add_copy(FeatureId feature, const Row& from, std::span<const MaskWord> mask) {
-  const Row to = add(feature, mask);
+  const Row to = add_empty(feature, mask);
   std::copy_n(from.weights + from.count - to.count, to.count, to.weights);
   std::copy_n(from.accumulators + from.count - to.count, to.count, to.accumulators);
 }
@@ -69,6 +104,48 @@ std::uint32_t PackedRows::grow(std::uint32_t offset, std::uint32_t before, std::
               weights_of(to, mask_words_) + capacity_for(after));
   arena_.release(offset, n_words(before));
   return wider;
+}
+
+void PackedRows::check(RowShape shape, std::uint32_t n_features) const {
+  std::vector<MaskWord> begins((words().size() + kWordColumns - 1) / kWordColumns, 0);  // a bit for each word
+  const std::size_t n_rows = check_rows(shape, begins);
+  std::size_t n_found = 0;
+  const std::span<const FeatureRows::Slot> slots = offsets_.slots();
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const auto [feature, row] = slots[i];
+    if (row == kNone) {
+      continue;
+    }
+    ++n_found;
+    expect(feature < n_features || feature == kBiasFeature, "a feature has no name");
+    expect(offsets_.finds(i), "a feature is not where it is looked for");
+    const MaskWord bit = MaskWord{1} << (row % kWordColumns);
+    expect(row < words().size() && (begins[row / kWordColumns] & bit) != 0, "a feature has no row of its own");
+    begins[row / kWordColumns] &= ~bit;
+  }
+  expect(n_found == offsets_.size() && n_found == n_rows, "its rows are not as many as it says");
+}
+
+/// Goes through the words in their order, which is that of memory, and marks where rows begin. Returns how many do.
+std::size_t PackedRows::check_rows(RowShape shape, std::span<MaskWord> begins) const {
+  const std::size_t n_all = words().size();
+  std::size_t n_rows = 0;
+  for (std::size_t offset = 0; offset < n_all; ++n_rows) {
+    expect(offset + mask_words_ <= n_all, "a row reaches beyond the end");
+    set_bit(begins, static_cast<Column>(offset));
+    const Row found = row(static_cast<std::uint32_t>(offset));
+    MaskWord beyond = 0;
+    for (std::uint32_t word = 0; word < mask_words_; ++word) {
+      beyond |= found.mask[word] & ~shape.columns_in(word);
+    }
+    expect(beyond == 0, "a row has a cell beyond the last column");
+    expect(found.count > 0, "a row has no cell");
+    offset += n_words(found.count);
+    expect(offset <= n_all, "a row reaches beyond the end");
+    expect(all_finite(found.weights, found.count), "a weight is not finite");
+    expect(!has_accumulators_ || all_sums(found.accumulators, found.count), "an accumulator is no sum of squares");
+  }
+  return n_rows;
 }
 
 std::vector<FeatureRows::Slot> PackedRows::sorted() const {

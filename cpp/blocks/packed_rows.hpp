@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/types.hpp"
@@ -22,13 +23,39 @@ class PackedRows {
   struct Row {
     MaskWord* mask;
     Real* weights;
-    Real* accumulators;
+    Real* accumulators;   // null if the rows have none
     std::uint32_t count;  // of cells
+
+    Real accumulator(std::uint32_t i) const { return accumulators == nullptr ? Real{0} : accumulators[i]; }
   };
 
-  explicit PackedRows(std::uint32_t mask_words = 1) : mask_words_(mask_words) {}
+  /// Rows without accumulators take half the room; they are for classifiers that take no more steps.
+  explicit PackedRows(std::uint32_t mask_words = 1, bool has_accumulators = true)
+      : mask_words_(mask_words), has_accumulators_(has_accumulators) {}
+
+  /// Rows that were saved: what slots() and words() gave.
+  PackedRows(std::uint32_t mask_words, bool has_accumulators, FeatureRows offsets, Arena arena)
+      : mask_words_(mask_words),
+        has_accumulators_(has_accumulators),
+        offsets_(std::move(offsets)),
+        arena_(std::move(arena)) {}
+
+  std::span<const FeatureRows::Slot> slots() const { return offsets_.slots(); }
+  std::span<const Arena::Word> words() const { return arena_.words(); }
+
+  /// To be called before anything is written: the rows may lie in a mapped file.
+  void own() {
+    offsets_.own();
+    arena_.own();
+  }
+  bool is_own() const { return arena_.is_own(); }
+
+  /// For rows that were saved. Throws FormatError unless these are rows of such a shape, of finite numbers and of
+  /// features below n_features or the constant one, each of which find() finds.
+  void check(RowShape shape, std::uint32_t n_features) const;
 
   std::uint32_t mask_words() const { return mask_words_; }
+  bool has_accumulators() const { return has_accumulators_; }
   std::size_t size() const { return offsets_.size(); }
   std::size_t memory_bytes() const { return offsets_.memory_bytes() + arena_.memory_bytes(); }
 
@@ -41,13 +68,20 @@ class PackedRows {
   /// write.
   MaskWord* words(std::uint32_t offset) { return arena_.at(offset); }
   MaskWord* words(std::uint32_t offset) const { return const_cast<MaskWord*>(arena_.at(offset)); }
-  Row row(std::uint32_t offset) const;
+  Row row(std::uint32_t offset) const { return taken_apart(words(offset)); }
+  Row taken_apart(MaskWord* words) const;
+
+  /// The length of a row of this many cells.
+  std::size_t n_words(std::uint32_t count) const;
 
   /// Makes room for n features: needed before copying from other rows (FeatureRows::reserve).
   void reserve(std::size_t n) { offsets_.reserve(n); }
 
-  /// A new row with this mask (or these first words of it); its cells are not initialised.
-  Row add(FeatureId feature, std::span<const MaskWord> mask);
+  /// A new row with this mask (or these first words of it); its cells are zeros.
+  Row add_empty(FeatureId feature, std::span<const MaskWord> mask);
+
+  /// A new row of these words.
+  void add(FeatureId feature, std::span<const MaskWord> words);
 
   /// Adds a row with this mask and the last cells of another one.
   void add_copy(FeatureId feature, const Row& from, std::span<const MaskWord> mask);
@@ -70,10 +104,11 @@ class PackedRows {
   std::vector<FeatureRows::Slot> sorted() const;
 
  private:
-  std::size_t n_words(std::uint32_t count) const;
+  std::size_t check_rows(RowShape shape, std::span<MaskWord> begins) const;
   std::uint32_t grow(std::uint32_t offset, std::uint32_t before, std::uint32_t after);
 
   std::uint32_t mask_words_;
+  bool has_accumulators_;
   FeatureRows offsets_;
   Arena arena_;
 };

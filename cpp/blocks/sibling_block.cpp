@@ -30,6 +30,8 @@ std::uint32_t mask_words_for(Column n_columns) {
 
 }  // namespace
 
+std::uint32_t SiblingBlock::mask_words_for_children(Column n_children) { return mask_words_for(column_of(n_children)); }
+
 SiblingBlock::SiblingBlock(bool auxiliary, Column n_children)
     : auxiliary_(auxiliary), n_children_(n_children), rows_(mask_words_for(column_of(n_children))) {}
 
@@ -44,12 +46,12 @@ void SiblingBlock::for_each_cell(const Row& row, Visit visit) const {
   };
   std::uint32_t i = 0;
   for_each_bit({row.mask, rows_.mask_words()}, [&](Column column) {
-    visit_cell(column, row.weights[i], row.accumulators[i]);
+    visit_cell(column, row.weights[i], row.accumulator(i));
     ++i;
   });
   for_each_pending(row.mask, shape(), [&](std::uint32_t word, MaskWord pending) {
     for_each_bit({&pending, 1}, [&](Column bit) {
-      visit_cell(word * kWordColumns + bit, inverse_weight(row.weights[0]), row.accumulators[0]);
+      visit_cell(word * kWordColumns + bit, inverse_weight(row.weights[0]), row.accumulator(0));
     });
   });
 }
@@ -66,6 +68,7 @@ void SiblingBlock::score(RowView x, BlockScratch& scratch) const {
   scratch.rows.resize(n);
   scratch.row_pointers.resize(n);
   scratch.scores.resize(n_scores(shape()));
+  scratch.base = rows_.words(0);
   for (const FeatureId feature : x.features) {
     rows_.prefetch(feature);
   }
@@ -94,8 +97,8 @@ std::span<const Real> SiblingBlock::child_scores(RowView x, BlockScratch& scratc
 /// With z = -s for a positive and z = s for a negative column, |gradient| = sigmoid(z): a column with negated weights
 /// and flipped target takes exactly the negated step, and the gate treats both alike. This symmetry makes the inverse
 /// of a classifier exact to the bit.
-bool SiblingBlock::compute_gradients(Real weight, std::span<const std::uint32_t> positives, const TrainParams& params,
-                                     BlockScratch& scratch) const {
+bool SiblingBlock::compute_gradients(Real weight, std::span<const std::uint32_t> positives,
+                                     const LearningParams& params, BlockScratch& scratch) const {
   std::vector<Real>& gradients = scratch.gradients;
   gradients.assign(scratch.scores.begin(), scratch.scores.end());
   const auto negate_positives = [&] {
@@ -140,12 +143,14 @@ void SiblingBlock::find_cells_after(const MaskWord* mask, std::span<const MaskWo
   }
 }
 
-void SiblingBlock::learn(RowView x, Real weight, std::span<const std::uint32_t> positives, const TrainParams& params,
-                         BlockScratch& scratch) {
+bool SiblingBlock::find_step(RowView x, Real weight, std::span<const std::uint32_t> positives,
+                             const LearningParams& params, BlockScratch& scratch) const {
   score(x, scratch);
-  if (!compute_gradients(weight, positives, params, scratch)) {
-    return;
-  }
+  return compute_gradients(weight, positives, params, scratch);
+}
+
+void SiblingBlock::take_step(RowView x, const LearningParams& params, BlockScratch& scratch) {
+  rows_.own();
   // A row that has cells for the active columns stays as it is, unless its auxiliary cell takes a step and leaves
   // pending columns behind: then the last column has no cell.
   scratch.required = scratch.active;
@@ -153,7 +158,7 @@ void SiblingBlock::learn(RowView x, Real weight, std::span<const std::uint32_t> 
     mark_none_pending(scratch.required, shape());
   }
   const std::uint32_t mask_words = rows_.mask_words();
-  bool changed = false;
+  bool changed = rows_.words(0) != scratch.base;  // it has been copied since
   scratch.after.resize(x.size() * mask_words);
   MaskWord* after = scratch.after.data();
   for (std::size_t i = 0; i < x.size(); ++i, after += mask_words) {
@@ -201,7 +206,7 @@ SiblingBlock SiblingBlock::parent_block() const {
   rows_.for_each([&](FeatureId feature, const Row& from) {
     if ((*from.mask & kAuxiliaryBit) != 0) {
       const MaskWord both = 0b11;
-      const Row to = parent.rows_.add(feature, {&both, 1});
+      const Row to = parent.rows_.add_empty(feature, {&both, 1});
       std::fill_n(to.weights, 2, from.weights[0]);
       std::fill_n(to.accumulators, 2, from.accumulators[0]);
     }
@@ -231,7 +236,7 @@ void SiblingBlock::set_weights(FeatureId feature, std::span<const ChildWeight> w
   for (const ChildWeight& given : weights) {
     cells.push_back({column_of(given.child), given.weight, 0});
   }
-  add_loaded_row(feature, std::move(cells));
+  add_row(feature, std::move(cells));
 }
 
 std::vector<Cell> SiblingBlock::cells(Column wanted) const {
@@ -246,70 +251,48 @@ std::vector<Cell> SiblingBlock::cells(Column wanted) const {
   return result;
 }
 
-// Sorted rows, the fewest mask words, and only cells that hold something: how a block happens to be laid out in memory
-// leaves no trace in a file. There, column 0 is the first child if there is no auxiliary classifier.
-void SiblingBlock::save(Writer& out) const {
-  const Column n_saved = n_classifiers();
-  const Column first = auxiliary_ ? kAuxiliary : column_of(0);
-  std::vector<FeatureId> features;
-  std::vector<MaskWord> masks;
-  std::vector<Real> weights;
-  std::vector<Real> accumulators;
+void SiblingBlock::visit_canonical_rows(const VisitRow& visit) const {
+  std::vector<CellAt> cells;
+  std::vector<MaskWord> words;
   for (const FeatureRows::Slot& slot : rows_.sorted()) {
-    std::vector<MaskWord> mask((n_saved + kWordColumns - 1) / kWordColumns, 0);
+    cells.clear();
     for_each_cell(rows_.row(slot.row), [&](Column column, Real weight, Real accumulator) {
-      set_bit(mask, column - first);
-      weights.push_back(weight);
-      accumulators.push_back(accumulator);
+      cells.push_back({column, weight, accumulator});
     });
-    if (count_bits(mask) > 0) {
-      features.push_back(slot.feature);
-      masks.insert(masks.end(), mask.begin(), mask.end());
+    if (!cells.empty()) {
+      pack(cells, words);
+      visit(slot.feature, words);
     }
   }
-  out.put(static_cast<std::uint8_t>(auxiliary_));
-  out.put(n_saved);
-  out.put_array(std::span<const FeatureId>(features));
-  out.put_array(std::span<const MaskWord>(masks));
-  out.put_array(std::span<const Real>(weights));
-  out.put_array(std::span<const Real>(accumulators));
 }
 
-SiblingBlock SiblingBlock::load(Reader& in) {
-  const bool auxiliary = in.get<std::uint8_t>() != 0;
-  const auto n_saved = in.get<std::uint32_t>();
-  const auto features = in.get_array<FeatureId>();
-  const auto masks = in.get_array<MaskWord>();
-  const auto weights = in.get_array<Real>();
-  const auto accumulators = in.get_array<Real>();
-  const std::uint64_t saved_words = (std::uint64_t{n_saved} + kWordColumns - 1) / kWordColumns;
-  if (n_saved < (auxiliary ? 1U : 0U) || (n_saved == 0 && !features.empty()) ||
-      masks.size() != features.size() * saved_words || weights.size() != accumulators.size() ||
-      weights.size() != count_bits(masks)) {
-    throw FormatError("the parts of a sibling block do not fit together");
-  }
-  SiblingBlock block(auxiliary, n_saved - (auxiliary ? 1 : 0));
-  const Column first = auxiliary ? kAuxiliary : column_of(0);
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < features.size(); ++i) {
-    const auto mask = std::span<const MaskWord>(masks).subspan(i * saved_words, saved_words);
-    const MaskWord beyond = n_saved % kWordColumns == 0 ? 0 : ~MaskWord{0} << (n_saved % kWordColumns);
-    if ((i > 0 && features[i] <= features[i - 1]) || (mask.back() & beyond) != 0) {
-      throw FormatError("a row of a sibling block is out of order or has too many columns");
-    }
-    std::vector<CellAt> cells;
-    for_each_bit(mask, [&](Column column) {
-      cells.push_back({column + first, weights[next], accumulators[next]});
-      ++next;
+SiblingBlock SiblingBlock::for_prediction(Real prune) const {
+  SiblingBlock result = only_weights(n_children_);
+  std::vector<CellAt> cells;
+  for (const FeatureRows::Slot& slot : rows_.sorted()) {
+    cells.clear();
+    for_each_cell(rows_.row(slot.row), [&](Column column, Real weight, Real) {
+      if (column != kAuxiliary && weight != 0 && std::abs(weight) >= prune) {
+        cells.push_back({column, weight, 0});
+      }
     });
-    block.add_loaded_row(features[i], std::move(cells));
+    if (!cells.empty()) {
+      result.add_row(slot.feature, cells);
+    }
   }
-  return block;
+  return result;
 }
 
-/// A row with these cells. Last ones that are the inverse of the auxiliary cell become pending.
-void SiblingBlock::add_loaded_row(FeatureId feature, std::vector<CellAt> cells) {
-  if (!cells.empty() && cells[0].column == kAuxiliary) {
+/// A row with these cells, ascending.
+void SiblingBlock::add_row(FeatureId feature, std::vector<CellAt> cells) {
+  std::vector<MaskWord> words;
+  pack(cells, words);
+  rows_.add(feature, words);
+}
+
+/// The words of a row with these cells. Last ones that are the inverse of the auxiliary cell become pending.
+void SiblingBlock::pack(std::vector<CellAt>& cells, std::vector<MaskWord>& words) const {
+  if (cells[0].column == kAuxiliary) {
     const CellAt auxiliary = cells[0];
     Column n_known = shape().n_columns;
     while (n_known > 1 &&
@@ -321,14 +304,16 @@ void SiblingBlock::add_loaded_row(FeatureId feature, std::vector<CellAt> cells) 
       cells.push_back({n_known - 1, 0, 0});  // else the columns below would seem to be pending, too
     }
   }
-  std::vector<MaskWord> mask(rows_.mask_words(), 0);
+  words.assign(rows_.n_words(static_cast<std::uint32_t>(cells.size())), 0);
   for (const CellAt& cell : cells) {
-    set_bit(mask, cell.column);
+    set_bit(words, cell.column);
   }
-  const Row row = rows_.add(feature, mask);
+  const Row row = rows_.taken_apart(words.data());
   for (std::size_t i = 0; i < cells.size(); ++i) {
     row.weights[i] = cells[i].weight;
-    row.accumulators[i] = cells[i].accumulator;
+    if (row.accumulators != nullptr) {
+      row.accumulators[i] = cells[i].accumulator;
+    }
   }
 }
 

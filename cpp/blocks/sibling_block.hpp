@@ -4,16 +4,24 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "base/params.hpp"
+#include "base/shared.hpp"
 #include "base/types.hpp"
 #include "blocks/kernels.hpp"
 #include "blocks/packed_rows.hpp"
-#include "io/archive.hpp"
 
 namespace oplt {
+
+/// The online steps of the classifiers: AdaGrad on the logistic loss. The defaults are in one place, in Python.
+struct LearningParams {
+  Real learning_rate;
+  Real adagrad_eps;
+  Real gate;  // a classifier whose |gradient| is below takes no step
+};
 
 /// Working memory of one thread, so that the kernels allocate nothing.
 struct BlockScratch {
@@ -24,6 +32,7 @@ struct BlockScratch {
   std::vector<MaskWord> after;          // of each feature: the cells that its row is to have
   std::vector<std::uint32_t> rows;      // of each feature: where its row lies, or kNone
   std::vector<MaskWord*> row_pointers;  // the same as pointers
+  const MaskWord* base = nullptr;       // to where offset 0 was then
   const Kernels* kernels = &oplt::kernels();
 };
 
@@ -53,6 +62,11 @@ class SiblingBlock {
   SiblingBlock() = default;
   SiblingBlock(bool auxiliary, Column n_children);
 
+  /// Children whose classifiers take no steps: no accumulators, no auxiliary classifier.
+  static SiblingBlock only_weights(Column n_children) {
+    return {false, n_children, PackedRows(mask_words_for_children(n_children), false)};
+  }
+
   bool has_auxiliary() const { return auxiliary_; }
   Column n_children() const { return n_children_; }
   /// Classifiers, the auxiliary one included.
@@ -65,10 +79,13 @@ class SiblingBlock {
   /// Scores w·x of the children; the span lies in `scratch` and is valid until its next use.
   std::span<const Real> child_scores(RowView x, BlockScratch& scratch) const;
 
-  /// One online step of every column with x: target 1 for the auxiliary classifier and the children in `positives`,
-  /// 0 for the rest. `weight` scales the gradient.
-  void learn(RowView x, Real weight, std::span<const std::uint32_t> positives, const TrainParams& params,
-             BlockScratch& scratch);
+  /// The first half of an online step of every column with x: target 1 for the auxiliary classifier and the children
+  /// in `positives`, 0 for the rest. `weight` scales the gradient. False if no column is to change.
+  bool find_step(RowView x, Real weight, std::span<const std::uint32_t> positives, const LearningParams& params,
+                 BlockScratch& scratch) const;
+
+  /// The second half: takes the step that find_step() has left in `scratch`, of this block or of one it is a copy of.
+  void take_step(RowView x, const LearningParams& params, BlockScratch& scratch);
 
   /// AddLeaf, Algorithm 6: a new child whose classifier is the inverse of the auxiliary one.
   void add_child();
@@ -80,16 +97,31 @@ class SiblingBlock {
   /// The auxiliary classifier is needed no more.
   void drop_auxiliary();
 
-  /// Gives a feature that has no row yet these weights, by ascending child, without accumulators: for classifiers that
-  /// were solved elsewhere and take no steps. Only for a block without an auxiliary classifier.
+  /// Gives a feature that has no row yet these weights, by ascending child: for classifiers that were solved elsewhere.
+  /// Only for a block without an auxiliary classifier.
   void set_weights(FeatureId feature, std::span<const ChildWeight> weights);
 
   /// The cells of a classifier that hold something, by ascending feature.
   std::vector<Cell> child_cells(Column child) const { return cells(column_of(child)); }
   std::vector<Cell> auxiliary_cells() const { return cells(kAuxiliary); }
 
-  void save(Writer& out) const;
-  static SiblingBlock load(Reader& in);
+  /// Calls visit(feature, words) for each row that holds something, by ascending feature: the rows of the same block if
+  /// they had come in this order, so that how a block happens to lie in memory leaves no trace in a file.
+  using VisitRow = std::function<void(FeatureId, std::span<const MaskWord>)>;
+  void visit_canonical_rows(const VisitRow& visit) const;
+
+  /// The same children without accumulators and without the auxiliary classifier; weights smaller than `prune` are left
+  /// out. It takes no more steps.
+  SiblingBlock for_prediction(Real prune) const;
+
+  /// The rows, for those who save them, and a block of rows that were saved.
+  const PackedRows& rows() const { return rows_; }
+  SiblingBlock(bool auxiliary, Column n_children, PackedRows rows)
+      : auxiliary_(auxiliary), n_children_(n_children), rows_(std::move(rows)) {}
+  static std::uint32_t mask_words_for_children(Column n_children);
+
+  /// Throws FormatError unless the block can be read and can learn, and all its features are below n_features.
+  void check(std::uint32_t n_features) const { rows_.check(shape(), n_features); }
 
  private:
   static constexpr Column kAuxiliary = 0;
@@ -106,14 +138,15 @@ class SiblingBlock {
   };
 
   RowShape shape() const { return {rows_.mask_words(), column_of(n_children_)}; }
-  void add_loaded_row(FeatureId feature, std::vector<CellAt> cells);
+  void add_row(FeatureId feature, std::vector<CellAt> cells);
+  void pack(std::vector<CellAt>& cells, std::vector<MaskWord>& words) const;
   std::vector<Cell> cells(Column column) const;
   template <class Visit>
   void for_each_cell(const Row& row, Visit visit) const;
   void widen_masks(Column n_children);
 
   void score(RowView x, BlockScratch& scratch) const;
-  bool compute_gradients(Real weight, std::span<const std::uint32_t> positives, const TrainParams& params,
+  bool compute_gradients(Real weight, std::span<const std::uint32_t> positives, const LearningParams& params,
                          BlockScratch& scratch) const;
   void find_cells_after(const MaskWord* mask, std::span<const MaskWord> active, MaskWord* after) const;
 
@@ -121,5 +154,13 @@ class SiblingBlock {
   Column n_children_ = 0;
   PackedRows rows_;
 };
+
+/// One online step of a block that may be shared: it is copied only if it changes.
+inline void learn(Shared<SiblingBlock>& block, RowView x, Real weight, std::span<const std::uint32_t> positives,
+                  const LearningParams& params, BlockScratch& scratch) {
+  if (block->find_step(x, weight, positives, params, scratch)) {
+    block.write().take_step(x, params, scratch);
+  }
+}
 
 }  // namespace oplt

@@ -18,11 +18,9 @@ Real unpack_value(std::uint64_t packed) { return std::bit_cast<Real>(static_cast
 
 }  // namespace
 
-void RowBuilder::start(std::size_t n_features, std::size_t n_rows) {
+void RowBuilder::clear() {
   features_.clear();
   values_.clear();
-  features_.reserve(n_features + n_rows);  // each row may get the bias
-  values_.reserve(n_features + n_rows);
 }
 
 /// A mapping of a class of its own may hold a name twice, and a row must not: its second step would go astray.
@@ -39,7 +37,7 @@ void RowBuilder::add_up_repeated() {
   packed_.resize(n);
 }
 
-RowView RowBuilder::build(std::span<const FeatureId> ids, std::span<const Real> values, const TrainParams& params) {
+RowView RowBuilder::build(std::span<const FeatureId> ids, std::span<const Real> values, const RowParams& params) {
   packed_.clear();
   for (std::size_t i = 0; i < ids.size(); ++i) {
     packed_.push_back(pack(ids[i], values[i]));
@@ -57,19 +55,21 @@ RowView RowBuilder::build(std::span<const FeatureId> ids, std::span<const Real> 
     norm = squares > 0.0 ? std::sqrt(squares) : 1.0;
   }
 
-  const std::size_t begin = features_.size();
+  const std::span<FeatureId> features = features_.allocate(packed_.size() + 1);  // with the bias
+  const std::span<Real> kept_values = values_.allocate(packed_.size() + 1);
+  std::size_t n = 0;
   for (const std::uint64_t packed : packed_) {
     const auto value = static_cast<Real>(unpack_value(packed) / norm);
     if (unpack_id(packed) != kNone && value != 0) {
-      features_.push_back(unpack_id(packed));
-      values_.push_back(value);
+      features[n] = unpack_id(packed);
+      kept_values[n++] = value;
     }
   }
   if (params.bias) {
-    features_.push_back(kBiasFeature);
-    values_.push_back(Real{1});
+    features[n] = kBiasFeature;
+    kept_values[n++] = Real{1};
   }
-  return {std::span<const FeatureId>(features_).subspan(begin), std::span<const Real>(values_).subspan(begin)};
+  return {features.first(n), kept_values.first(n)};
 }
 
 }  // namespace oplt

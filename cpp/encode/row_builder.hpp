@@ -6,27 +6,33 @@
 #include <span>
 #include <vector>
 
-#include "base/params.hpp"
+#include "base/span_pool.hpp"
 #include "base/types.hpp"
 
 namespace oplt {
 
+/// How rows are built. The defaults are in one place, in Python.
+struct RowParams {
+  bool bias;       // add a constant feature of value 1
+  bool normalize;  // scale each row to L2 norm 1 (before the bias)
+};
+
 /// Turns one example's features into the row that the classifiers see: sorted by id, scaled to norm 1, with the bias.
 class RowBuilder {
  public:
-  /// Keeps the rows built from now on in place, up to so many features altogether, and forgets the former ones.
-  void start(std::size_t n_features, std::size_t n_rows);
+  /// Forgets the rows that were built. Until then they stay where they are.
+  void clear();
 
   /// Ids in any order; the values of one that occurs twice are added. Unknown features (id kNone) count in the norm,
   /// then drop out: no classifier has them.
-  RowView build(std::span<const FeatureId> ids, std::span<const Real> values, const TrainParams& params);
+  RowView build(std::span<const FeatureId> ids, std::span<const Real> values, const RowParams& params);
 
  private:
   void add_up_repeated();
 
   std::vector<std::uint64_t> packed_;  // id, then the value's bits: sorts fast
-  std::vector<FeatureId> features_;
-  std::vector<Real> values_;
+  SpanPool<FeatureId> features_;
+  SpanPool<Real> values_;
 };
 
 }  // namespace oplt

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <functional>
 #include <span>
+#include <utility>
 
 #include "base/error.hpp"
+#include "encode/slots.hpp"
 
 namespace oplt {
 
@@ -19,38 +21,68 @@ std::uint64_t pack(std::uint32_t score, std::uint32_t id) { return (std::uint64_
 TermTable::TermTable(std::uint32_t hash_bits, std::uint32_t limit) : hash_bits_(hash_bits), limit_(limit) {}
 
 void TermTable::count(std::uint32_t id) {
+  entries_.own();
   Entry& entry = entries_[id];
   ++entry.score;
   entry.last_text = n_texts_;
 }
 
+void TermTable::own() {
+  entries_.own();
+  text_.own();
+  slots_.own();
+}
+
 std::uint32_t TermTable::add(const Term& key) {
+  own();
   const bool is_full = limit_ > 0 && size() >= limit_;
   const std::uint32_t id = is_full ? take_rarest() : size();
   if (id == kNone) {
     return kNone;
   }
+  if (size() >= kMostTerms && !is_full) {
+    throw InvalidInput("text features hold at most 2,147,483,647 terms: set max_features");
+  }
   std::uint32_t inherited = 0;
   if (is_full) {
     inherited = entries_[id].score;
     erase(id);
+    n_gone_ += std::exchange(entries_[id].length, 0);
     of_this_text_.push_back(id);
   } else {
-    append();
+    entries_.push_back({});
   }
-  entries_[id] = {std::string(key.text), key.hash, n_texts_, inherited + 1, inherited, key.is_chars};
-  insert(id);
+  const std::uint64_t begin = add_text(key.text);
+  entries_[id] = {begin,
+                  key.hash,
+                  n_texts_,
+                  static_cast<std::uint32_t>(key.text.size()),
+                  inherited + 1,
+                  inherited,
+                  key.is_chars ? 1U : 0U};
+  if (n_slots_for(size()) > slots_.size()) {
+    slots_ = make_slots();
+  } else {
+    insert(id);
+  }
   return id;
 }
 
-void TermTable::append() {
-  if (size() >= kMostTerms) {
-    throw InvalidInput("text features hold at most 2,147,483,647 terms: set max_features");
+/// Returns where it begins. Texts of terms that have gone are left behind when they are more than half of all.
+std::uint64_t TermTable::add_text(std::string_view text) {
+  if (2 * n_gone_ > text_.size()) {
+    Buffer<char> kept;
+    kept.reserve(text_.size() - n_gone_ / 2);
+    for (std::uint32_t id = 0; id < size(); ++id) {
+      const std::size_t begin = kept.size();
+      kept.append(term(id).text);
+      entries_[id].begin = begin;
+    }
+    text_ = std::move(kept);
+    n_gone_ = 0;
   }
-  if (2 * (entries_.size() + 1) > slots_.size()) {
-    grow();
-  }
-  entries_.emplace_back();
+  text_.append(text);
+  return text_.size() - text.size();
 }
 
 /// Out of those that the present text lacks; kNone if it has them all. Takes it from the heap.
@@ -90,14 +122,14 @@ void TermTable::next_text() {
 }
 
 void TermTable::insert(std::uint32_t id) {
-  const Term key = entries_[id].view();
+  const Term key = term(id);
   slots_[slot_of(key)] = {key.tag(), id};
 }
 
 /// Moves up what would not be found any more if there were a gap.
 void TermTable::erase(std::uint32_t id) {
   const std::size_t mask = slots_.size() - 1;
-  std::size_t gap = slot_of(entries_[id].view());
+  std::size_t gap = slot_of(term(id));
   for (std::size_t i = (gap + 1) & mask; slots_[i].id != kNone; i = (i + 1) & mask) {
     const std::size_t distance = (i - home(entries_[slots_[i].id].hash)) & mask;
     if (distance >= ((i - gap) & mask)) {
@@ -108,65 +140,24 @@ void TermTable::erase(std::uint32_t id) {
   slots_[gap] = {};
 }
 
-void TermTable::grow() {
-  slots_.assign(std::max<std::size_t>(16, 2 * slots_.size()), {});
+/// A table of the size that the terms need, as if they had been put into it in order of their ids.
+Buffer<TermTable::Slot> TermTable::make_slots() const {
+  Buffer<Slot> slots;
+  slots.resize(n_slots_for(size()));
+  const std::size_t mask = slots.size() - 1;
   for (std::uint32_t id = 0; id < size(); ++id) {
-    insert(id);
+    std::size_t i = entries_[id].hash & mask;
+    while (slots[i].id != kNone) {
+      i = (i + 1) & mask;
+    }
+    slots[i] = {term(id).tag(), id};
   }
+  return slots;
 }
 
 std::size_t TermTable::memory_bytes() const {
-  std::size_t long_texts = 0;  // short ones lie within the string itself
-  for (const Entry& entry : entries_) {
-    long_texts += entry.text.capacity() > std::string().capacity() ? entry.text.capacity() + 1 : 0;
-  }
-  return entries_.capacity() * sizeof(Entry) + long_texts + slots_.capacity() * sizeof(Slot) +
+  return entries_.memory_bytes() + text_.memory_bytes() + slots_.memory_bytes() +
          rarest_.capacity() * sizeof(std::uint64_t) + of_this_text_.capacity() * sizeof(std::uint32_t);
-}
-
-void TermTable::save(Writer& out) const {
-  out.put(n_texts_);
-  out.put(size());
-  for (const Entry& entry : entries_) {
-    out.put(entry.score);
-    out.put(entry.inherited);
-    if (hash_bits_ > 0) {
-      out.put(entry.hash);
-    } else {
-      out.put(static_cast<std::uint8_t>(entry.is_chars));
-      out.put_array(std::span<const char>(entry.text));
-    }
-  }
-}
-
-TermTable TermTable::load(std::uint32_t hash_bits, std::uint32_t limit, Reader& in) {
-  TermTable table(hash_bits, limit);
-  table.n_texts_ = in.get<std::uint64_t>();
-  const auto n = in.get<std::uint32_t>();
-  if (limit > 0 && n > limit) {
-    throw FormatError("the text features hold " + std::to_string(n) + " terms, more than max_features");
-  }
-  for (std::uint32_t id = 0; id < n; ++id) {
-    const auto score = in.get<std::uint32_t>();
-    const auto inherited = in.get<std::uint32_t>();
-    const bool is_chars = hash_bits == 0 && in.get<std::uint8_t>() != 0;
-    const auto text = hash_bits == 0 ? in.get_array<char>() : std::vector<char>();
-    Term key = make_term({text.data(), text.size()}, is_chars);
-    if (hash_bits > 0) {
-      key = {{}, false, in.get<std::uint64_t>()};
-    }
-    if (hash_bits > 0 && key.hash >> hash_bits != 0) {
-      throw FormatError("the text features have a hash of more than " + std::to_string(hash_bits) + " bits");
-    }
-    if (inherited >= score || score - inherited > table.n_texts_ || table.find(key) != kNone) {
-      throw FormatError("the text features have a term twice or a wrong count");
-    }
-    table.append();
-    // No number of a text is 0: the term is not one of the present text, whose learning is over.
-    table.entries_[id] = {std::string(key.text), key.hash, 0, score, inherited, is_chars};
-    table.insert(id);
-  }
-  return table;
 }
 
 }  // namespace oplt

@@ -8,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/buffer.hpp"
 #include "base/prefetch.hpp"
 #include "base/types.hpp"
 #include "encode/term.hpp"
-#include "io/archive.hpp"
+#include "io/array_file.hpp"
 
 namespace oplt {
 
@@ -41,7 +42,7 @@ class TermTable {
   std::uint32_t find(const Term& key) const { return slots_.empty() ? kNone : slots_[slot_of(key)].id; }
 
   /// Starts to bring what find() reads into the cache: for many keys, first the slots, then the entries that they lead
-  /// to.
+  /// to, then the texts of these.
   void prefetch_slot(const Term& key) const {
     if (!slots_.empty()) {
       prefetch(slots_.data() + home(key.hash));
@@ -51,6 +52,12 @@ class TermTable {
     if (hash_bits_ == 0 && !slots_.empty()) {
       const std::uint32_t id = slots_[home(key.hash)].id;
       prefetch(entries_.data() + (id == kNone ? 0 : id));
+    }
+  }
+  void prefetch_text(const Term& key) const {
+    if (hash_bits_ == 0 && !slots_.empty()) {
+      const std::uint32_t id = slots_[home(key.hash)].id;
+      prefetch(text_.data() + (id == kNone ? 0 : entries_[id].begin));
     }
   }
 
@@ -68,23 +75,31 @@ class TermTable {
   /// Number of texts that have the term, as far as is known: since it was last added.
   std::uint32_t n_texts_with(std::uint32_t id) const { return entries_[id].score - entries_[id].inherited; }
 
-  Term term(std::uint32_t id) const { return entries_[id].view(); }
+  /// Valid until a term is added.
+  Term term(std::uint32_t id) const {
+    const Entry& entry = entries_[id];
+    return {{text_.data() + entry.begin, entry.length}, entry.is_chars != 0, entry.hash};
+  }
 
   std::size_t memory_bytes() const;
 
-  void save(Writer& out) const;
-  static TermTable load(std::uint32_t hash_bits, std::uint32_t limit, Reader& in);
+  /// Equal tables write equal arrays. What is loaded lies in the file until a term is counted; only the sizes of its
+  /// arrays have been checked.
+  void save(ArrayWriter& out, const std::string& prefix) const;
+  static TermTable load(const ArrayReader& in, const std::string& prefix, std::uint32_t hash_bits, std::uint32_t limit);
+
+  /// Looks at everything. Throws FormatError unless every term is there once, is found, and has a count that can be.
+  void check() const;
 
  private:
   struct Entry {
-    std::string text;
+    std::uint64_t begin;  // of its text in text_
     std::uint64_t hash;
-    std::uint64_t last_text;  // the number of the last text that had it
+    std::uint64_t last_text;  // the number of the last text that had it; 0 in a file, which no text has
+    std::uint32_t length;     // of its text
     std::uint32_t score;      // number of texts that had it, and what it has inherited
     std::uint32_t inherited;
-    bool is_chars;
-
-    Term view() const { return {text, is_chars, hash}; }
+    std::uint32_t is_chars;  // 0 or 1
   };
   struct Slot {
     std::uint32_t tag = 0;  // of the hash: most others are told apart without a look at the entry
@@ -98,24 +113,27 @@ class TermTable {
     const std::uint32_t tag = key.tag();
     std::size_t i = home(key.hash);
     // With hash_bits the tag is the whole key.
-    while (slots_[i].id != kNone &&
-           !(slots_[i].tag == tag && (hash_bits_ > 0 || entries_[slots_[i].id].view() == key))) {
+    while (slots_[i].id != kNone && !(slots_[i].tag == tag && (hash_bits_ > 0 || term(slots_[i].id) == key))) {
       i = (i + 1) & mask;
     }
     return i;
   }
   void insert(std::uint32_t id);
   void erase(std::uint32_t id);
-  void grow();
-  void append();
+  Buffer<Slot> make_slots() const;
+  void own();
+  std::uint64_t add_text(std::string_view text);
   std::uint32_t take_rarest();
   void push_rarest(std::uint32_t id);
+  void check_entries() const;
 
   std::uint32_t hash_bits_;
   std::uint32_t limit_;
   std::uint64_t n_texts_ = 0;
-  std::vector<Entry> entries_;
-  std::vector<Slot> slots_;  // open addressing
+  Buffer<Entry> entries_;
+  Buffer<char> text_;       // of all terms, and of some that have gone
+  std::size_t n_gone_ = 0;  // characters of these
+  Buffer<Slot> slots_;      // open addressing
   // A heap of (score, id), smallest first, made when a place is needed for the first time. Scores in it may be out of
   // date, but only too small.
   std::vector<std::uint64_t> rarest_;

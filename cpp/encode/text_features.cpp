@@ -91,8 +91,7 @@ void for_each_of_chars(std::string_view padded, const TextParams& params, Take t
 template <class Read>
 TextMatrix scaled_rows(Texts texts, const std::function<void()>& poll, Read read) {
   constexpr std::size_t kPollEvery = 1024;
-  TrainParams scaling{};
-  scaling.normalize = true;
+  constexpr RowParams kScaled{.bias = false, .normalize = true};
   RowBuilder row_builder;
   TextRow features;
   TextMatrix result;
@@ -102,8 +101,8 @@ TextMatrix scaled_rows(Texts texts, const std::function<void()>& poll, Read read
       poll();
     }
     read(texts[i], features);
-    row_builder.start(features.ids.size(), 1);
-    const RowView row = row_builder.build(features.ids, features.values, scaling);
+    row_builder.clear();
+    const RowView row = row_builder.build(features.ids, features.values, kScaled);
     result.ids.insert(result.ids.end(), row.features.begin(), row.features.end());
     result.values.insert(result.values.end(), row.values.begin(), row.values.end());
     result.indptr.push_back(static_cast<std::int64_t>(result.ids.size()));
@@ -111,26 +110,26 @@ TextMatrix scaled_rows(Texts texts, const std::function<void()>& poll, Read read
   return result;
 }
 
-void require(bool holds, const char* message) {
+void expect(bool holds, const char* name) {
   if (!holds) {
-    throw InvalidParameter(message);
+    throw InvalidParameter(std::string(name) + " is out of range");
   }
 }
 
 }  // namespace
 
 void TextParams::validate() const {
-  require(max_words > 0 || max_chars > 0, "there must be ngrams or chars: without both no text has any feature");
-  require(min_words <= max_words && (min_words > 0) == (max_words > 0), "ngrams must be (least, most) or None");
-  require(min_chars <= max_chars && (min_chars > 0) == (max_chars > 0), "chars must be (least, most) or None");
-  require(hash_bits <= 31, "hash_bits must be at most 31");
+  expect(max_words > 0 || max_chars > 0, "ngrams");
+  expect(min_words <= max_words && (min_words > 0) == (max_words > 0), "ngrams");
+  expect(min_chars <= max_chars && (min_chars > 0) == (max_chars > 0), "chars");
+  expect(hash_bits <= 31, "hash_bits");
 }
 
 TextFeatures::TextFeatures(const TextParams& params) : params_(params), terms_(params.hash_bits, params.max_features) {}
 
-TextFeatures TextFeatures::load(const TextParams& params, Reader& in) {
+TextFeatures TextFeatures::load(const ArrayReader& in, const std::string& prefix, const TextParams& params) {
   TextFeatures features(params);
-  features.terms_ = TermTable::load(params.hash_bits, params.max_features, in);
+  features.terms_ = TermTable::load(in, prefix, params.hash_bits, params.max_features);
   return features;
 }
 
@@ -151,6 +150,9 @@ void TextFeatures::read(std::string_view text, TextRow& row) const {
   }
   for (const Term& key : row.keys) {
     terms_.prefetch_entry(key);
+  }
+  for (const Term& key : row.keys) {
+    terms_.prefetch_text(key);
   }
   look_up(row);
 }

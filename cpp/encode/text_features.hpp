@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/types.hpp"
 #include "encode/term_table.hpp"
 #include "encode/words.hpp"
-#include "io/archive.hpp"
+#include "io/array_file.hpp"
 
 namespace oplt {
 
@@ -74,8 +75,10 @@ class TextFeatures {
   TextMatrix learn_many(Texts texts, const std::function<void()>& poll = {});
   TextMatrix find_many(Texts texts, const std::function<void()>& poll = {}) const;
 
-  void save(Writer& out) const { terms_.save(out); }
-  static TextFeatures load(const TextParams& params, Reader& in);
+  /// See TermTable. The params are not part of it.
+  void save(ArrayWriter& out, const std::string& prefix) const { terms_.save(out, prefix); }
+  static TextFeatures load(const ArrayReader& in, const std::string& prefix, const TextParams& params);
+  void check() const { terms_.check(); }
 
  private:
   void read(std::string_view text, TextRow& row) const;

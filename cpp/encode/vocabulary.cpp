@@ -3,8 +3,11 @@
 #include "encode/vocabulary.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "base/error.hpp"
+#include "base/prefetch.hpp"
+#include "encode/slots.hpp"
 
 namespace oplt {
 
@@ -34,7 +37,7 @@ std::size_t Vocabulary::slot_of(const Name& wanted) const {
 }
 
 std::uint32_t Vocabulary::find(const Name& name) const {
-  if (!name.is_text() && name.number >= 0 && name.number < kDirect) {
+  if (is_direct(name)) {
     const auto number = static_cast<std::size_t>(name.number);
     return number < direct_.size() ? direct_[number] : kNone;
   }
@@ -42,11 +45,14 @@ std::uint32_t Vocabulary::find(const Name& name) const {
 }
 
 Name Vocabulary::name(std::uint32_t id) const {
-  const Entry& entry = names_.at(id);
+  if (id >= size()) {
+    throw std::out_of_range("a vocabulary has no name of this id");
+  }
+  const Entry& entry = names_[id];
   if (entry.length == 0) {
     return {.text = {}, .number = static_cast<std::int64_t>(entry.begin_or_number)};
   }
-  return {.text = std::string_view(text_).substr(entry.begin_or_number, entry.length), .number = 0};
+  return {.text = std::string_view(text_.data() + entry.begin_or_number, entry.length), .number = 0};
 }
 
 void Vocabulary::add(const Name& name) {
@@ -54,33 +60,37 @@ void Vocabulary::add(const Name& name) {
     throw InvalidInput("a vocabulary holds at most 4,294,967,294 names");
   }
   const std::uint32_t id = size();
+  names_.own();
   if (name.is_text()) {
+    text_.own();
     names_.push_back({text_.size(), static_cast<std::uint32_t>(name.text.size())});
     text_.append(name.text);
   } else {
     names_.push_back({static_cast<std::uint64_t>(name.number), 0});
   }
-  if (!name.is_text() && name.number >= 0 && name.number < kDirect) {
+  if (is_direct(name)) {
     const auto number = static_cast<std::size_t>(name.number);
-    if (number >= direct_.size()) {
-      direct_.resize(std::max(number + 1, 2 * direct_.size()), kNone);
-    }
+    direct_.own();
+    direct_.resize(std::max(number + 1, direct_.size()), kNone);
     direct_[number] = id;
     return;
   }
-  if (2 * (n_hashed_ + 1) > slots_.size()) {
-    grow();
-  }
-  slots_[slot_of(name)] = id;
   ++n_hashed_;
+  if (n_slots_for(n_hashed_) > slots_.size()) {
+    grow();
+  } else {
+    slots_.own();
+    slots_[slot_of(name)] = id;
+  }
 }
 
+/// Puts all names into a larger table.
 void Vocabulary::grow() {
-  std::vector<std::uint32_t> old(std::max<std::size_t>(16, 2 * slots_.size()), kNone);
-  old.swap(slots_);
-  for (const std::uint32_t id : old) {
-    if (id != kNone) {
-      slots_[slot_of(name(id))] = id;
+  slots_ = {};
+  slots_.resize(n_slots_for(n_hashed_), kNone);
+  for (std::uint32_t id = 0; id < size(); ++id) {
+    if (const Name known = name(id); !is_direct(known)) {
+      slots_[slot_of(known)] = id;
     }
   }
 }
@@ -113,42 +123,86 @@ void Vocabulary::add_row(const NameList& names, std::size_t begin, std::size_t e
 }
 
 std::size_t Vocabulary::memory_bytes() const {
-  return names_.capacity() * sizeof(Entry) + text_.capacity() +
-         (direct_.capacity() + slots_.capacity()) * sizeof(std::uint32_t);
+  return names_.memory_bytes() + text_.memory_bytes() + direct_.memory_bytes() + slots_.memory_bytes();
 }
 
-void Vocabulary::save(Writer& out) const {
-  out.put(size());
-  for (const Entry& entry : names_) {
-    out.put(entry.begin_or_number);
-    out.put(entry.length);
-  }
-  out.put_array(std::span<const char>(text_));
+void Vocabulary::save(ArrayWriter& out, const std::string& prefix) const {
+  out.put(prefix + "/names", names_);
+  out.put(prefix + "/text", text_);
+  out.put(prefix + "/direct", direct_);
+  out.put(prefix + "/slots", slots_);
+  out.put_one(prefix + "/n_hashed", n_hashed_);
 }
 
-Vocabulary Vocabulary::load(Reader& in) {
+Vocabulary Vocabulary::load(const ArrayReader& in, const std::string& prefix) {
   Vocabulary result;
-  const auto n = in.get<std::uint32_t>();
-  std::vector<Entry> entries;
-  for (std::uint32_t i = 0; i < n; ++i) {
-    const auto begin_or_number = in.get<std::uint64_t>();
-    entries.push_back({begin_or_number, in.get<std::uint32_t>()});
-  }
-  const auto text = in.get_array<char>();
-  for (const Entry& entry : entries) {
-    Name name{.text = {}, .number = static_cast<std::int64_t>(entry.begin_or_number)};
-    if (entry.length > 0) {
-      if (entry.begin_or_number > text.size() || entry.length > text.size() - entry.begin_or_number) {
-        throw FormatError("a name reaches beyond the end of the vocabulary's text");
-      }
-      name = {.text = std::string_view(text.data() + entry.begin_or_number, entry.length), .number = 0};
-    }
-    if (result.find(name) != kNone) {
-      throw FormatError("a name occurs twice in the vocabulary");
-    }
-    result.add(name);
-  }
+  result.names_ = in.get<Entry>(prefix + "/names");
+  result.text_ = in.get<char>(prefix + "/text");
+  result.direct_ = in.get<std::uint32_t>(prefix + "/direct");
+  result.slots_ = in.get<std::uint32_t>(prefix + "/slots");
+  result.n_hashed_ = in.get_one<std::uint32_t>(prefix + "/n_hashed");
+  expect_format(result.names_.size() <= kBiasFeature, "a vocabulary has more names than there are ids");
+  expect_format(result.n_hashed_ <= result.names_.size() && result.slots_.size() == n_slots_for(result.n_hashed_),
+                "the hash table of a vocabulary is not of the size that its names need");
+  expect_format(result.direct_.size() <= kDirect, "a vocabulary's table of small integers is too large");
   return result;
+}
+
+/// Before any name is looked for: a search ends at an empty slot, and reads the names that slots lead to.
+void Vocabulary::check_tables() const {
+  std::uint64_t end = 0;
+  for (const Entry& entry : names_) {
+    expect_format(entry.unused == 0 && (entry.length == 0 || entry.begin_or_number == end),
+                  "the names of a vocabulary do not lie end to end");
+    end += entry.length;
+  }
+  expect_format(end == text_.size(), "the text of a vocabulary does not have the length of its names");
+  const auto count_used = [this](const Buffer<std::uint32_t>& ids) {
+    std::size_t n_used = 0;
+    bool known = true;
+    for (const std::uint32_t id : ids) {
+      n_used += id != kNone ? 1 : 0;
+      known = known && (id < size() || id == kNone);
+    }
+    expect_format(known, "a table of a vocabulary leads to a name that there is not");
+    return n_used;
+  };
+  expect_format(count_used(slots_) == n_hashed_ && count_used(direct_) == size() - n_hashed_,
+                "the tables of a vocabulary do not have as many names as it has");
+}
+
+/// Does what find() does, but compares names only if their hashes are equal.
+bool Vocabulary::is_found(std::uint32_t id, std::span<const std::uint64_t> hashes) const {
+  const Name wanted = name(id);
+  if (is_direct(wanted)) {
+    return find(wanted) == id;
+  }
+  if (slots_.empty()) {
+    return false;
+  }
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t i = hashes[id] & mask; slots_[i] != id; i = (i + 1) & mask) {
+    const std::uint32_t other = slots_[i];
+    if (other == kNone || (hashes[other] == hashes[id] && name(other) == wanted)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Vocabulary::check() const {
+  constexpr std::uint32_t kAhead = 16;  // slots lie anywhere: most of the time would be spent waiting for them
+  check_tables();
+  std::vector<std::uint64_t> hashes(size());
+  for (std::uint32_t id = 0; id < size(); ++id) {
+    hashes[id] = hash(name(id));
+  }
+  for (std::uint32_t id = 0; id < size(); ++id) {
+    if (id + kAhead < size() && !slots_.empty()) {
+      prefetch(slots_.data() + (hashes[id + kAhead] & (slots_.size() - 1)));
+    }
+    expect_format(is_found(id, hashes), "a name of a vocabulary occurs twice, or is not found");
+  }
 }
 
 }  // namespace oplt

@@ -8,8 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/buffer.hpp"
 #include "base/types.hpp"
-#include "io/archive.hpp"
+#include "io/array_file.hpp"
 
 namespace oplt {
 
@@ -55,28 +56,38 @@ class Vocabulary {
 
   std::size_t memory_bytes() const;
 
-  void save(Writer& out) const;
-  static Vocabulary load(Reader& in);
+  /// Equal vocabularies write equal arrays. What is loaded lies in the file until a name is added; only the sizes of
+  /// its arrays have been checked.
+  void save(ArrayWriter& out, const std::string& prefix) const;
+  static Vocabulary load(const ArrayReader& in, const std::string& prefix);
+
+  /// Looks at everything. Throws FormatError unless every name is there once and is found.
+  void check() const;
 
  private:
   struct Entry {
     std::uint64_t begin_or_number;  // where the text begins in text_, or the integer
     std::uint32_t length;           // 0: an integer
+    std::uint32_t unused = 0;       // no padding, whose bytes could be anything
   };
   // Looks up by Name although the table holds ids only, so each text is stored once.
   static std::uint64_t hash(const Name& name);
+  static bool is_direct(const Name& name) { return !name.is_text() && name.number >= 0 && name.number < kDirect; }
   std::size_t slot_of(const Name& name) const;
   void add(const Name& name);
   void grow();
+  void check_tables() const;
+  bool is_found(std::uint32_t id, std::span<const std::uint64_t> hashes) const;
 
   // Column numbers of a matrix are small integers: a plain table for those below this bound, hashing for the rest.
   static constexpr std::int64_t kDirect = 1 << 22;
 
-  std::vector<Entry> names_;
-  std::string text_;                   // all strings, end to end
-  std::vector<std::uint32_t> direct_;  // integer -> id
-  std::vector<std::uint32_t> slots_;   // open addressing: ids of all names that are not in direct_
-  std::size_t n_hashed_ = 0;
+  Buffer<Entry> names_;
+  Buffer<char> text_;             // all strings, end to end
+  Buffer<std::uint32_t> direct_;  // integer -> id
+  // Open addressing: ids of all names that are not in direct_, as if put there in ascending order.
+  Buffer<std::uint32_t> slots_;
+  std::uint32_t n_hashed_ = 0;
 };
 
 }  // namespace oplt

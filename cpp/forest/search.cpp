@@ -21,7 +21,7 @@ bool less_probable(const ScoredNode& a, const ScoredNode& b) { return more_proba
 /// The labels found so far: the k best, or all, that reach the threshold.
 class Found {
  public:
-  explicit Found(const PredictParams& params) : top_k_(params.top_k), threshold_(params.threshold) {}
+  explicit Found(const SearchParams& params) : top_k_(params.top_k), threshold_(params.threshold) {}
 
   /// Could a label of this probability still be wanted?
   bool wants(Real probability) const {
@@ -58,10 +58,10 @@ class Found {
 
 /// Offers the leaves among the children of a node and calls visit(child) for the others that are still wanted.
 template <class Visit>
-void expand(const OnlinePlt& model, RowView x, ScoredNode parent, Found& found, NodeScratch& scratch, Visit visit) {
-  const LabelTree& tree = model.tree();
-  const std::span<const Real> probabilities = model.child_probabilities(parent.node, x, scratch);
-  const std::vector<NodeId>& children = tree.node(parent.node).children;
+void expand(const Plt& plt, RowView x, ScoredNode parent, Found& found, NodeScratch& scratch, Visit visit) {
+  const LabelTree& tree = plt.tree();
+  const std::span<const Real> probabilities = plt.child_probabilities(parent.node, x, scratch);
+  const std::span<const NodeId> children = tree.children(parent.node);
   for (std::size_t i = 0; i < children.size(); ++i) {
     const ScoredNode child{children[i], parent.probability * probabilities[i]};
     if (!found.wants(child.probability)) {  // first: most are not, and to look at the node is a cache miss
@@ -75,14 +75,14 @@ void expand(const OnlinePlt& model, RowView x, ScoredNode parent, Found& found, 
   }
 }
 
-void best_first(const OnlinePlt& model, RowView x, ScoredNode root, Found& found, SearchScratch& scratch) {
+void best_first(const Plt& plt, RowView x, ScoredNode root, Found& found, SearchScratch& scratch) {
   std::vector<ScoredNode>& frontier = scratch.frontier;  // a heap, the most probable node on top
   frontier.assign(1, root);
   while (!frontier.empty() && found.wants(frontier.front().probability)) {
     std::pop_heap(frontier.begin(), frontier.end(), less_probable);
     const ScoredNode node = frontier.back();
     frontier.pop_back();
-    expand(model, x, node, found, scratch.nodes, [&](ScoredNode child) {
+    expand(plt, x, node, found, scratch.nodes, [&](ScoredNode child) {
       frontier.push_back(child);
       std::push_heap(frontier.begin(), frontier.end(), less_probable);
     });
@@ -99,14 +99,13 @@ void keep_best(std::vector<ScoredNode>& nodes, std::size_t n) {
   std::sort(nodes.begin(), nodes.end(), before);
 }
 
-void beam_search(const OnlinePlt& model, RowView x, ScoredNode root, std::size_t beam, Found& found,
-                 SearchScratch& scratch) {
+void beam_search(const Plt& plt, RowView x, ScoredNode root, std::size_t beam, Found& found, SearchScratch& scratch) {
   std::vector<ScoredNode>& level = scratch.frontier;
   level.assign(1, root);
   while (!level.empty()) {
     scratch.next_level.clear();
     for (const ScoredNode node : level) {
-      expand(model, x, node, found, scratch.nodes, [&](ScoredNode child) { scratch.next_level.push_back(child); });
+      expand(plt, x, node, found, scratch.nodes, [&](ScoredNode child) { scratch.next_level.push_back(child); });
     }
     keep_best(scratch.next_level, beam);
     level.swap(scratch.next_level);
@@ -115,24 +114,23 @@ void beam_search(const OnlinePlt& model, RowView x, ScoredNode root, std::size_t
 
 }  // namespace
 
-std::vector<ScoredLabel> search(const OnlinePlt& model, RowView x, const PredictParams& params,
-                                SearchScratch& scratch) {
+std::vector<ScoredLabel> search(const Plt& plt, RowView x, const SearchParams& params, SearchScratch& scratch) {
   Found found(params);
-  const LabelTree& tree = model.tree();
+  const LabelTree& tree = plt.tree();
   if (tree.n_labels() > 0) {
-    const ScoredNode root{LabelTree::kRoot, model.root_probability(x, scratch.nodes)};
+    const ScoredNode root{LabelTree::kRoot, plt.root_probability(x, scratch.nodes)};
     if (tree.is_leaf(root.node)) {
       found.offer({tree.node(root.node).label, root.probability});
     } else if (params.beam > 0) {
-      beam_search(model, x, root, params.beam, found, scratch);
+      beam_search(plt, x, root, params.beam, found, scratch);
     } else {
-      best_first(model, x, root, found, scratch);
+      best_first(plt, x, root, found, scratch);
     }
   }
   return std::move(found).sorted();
 }
 
-std::vector<ScoredLabel> best_of(std::span<const ScoredLabel> labels, const PredictParams& params) {
+std::vector<ScoredLabel> best_of(std::span<const ScoredLabel> labels, const SearchParams& params) {
   Found found(params);
   for (const ScoredLabel& label : labels) {
     found.offer(label);

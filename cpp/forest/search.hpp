@@ -2,14 +2,21 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
-#include "base/params.hpp"
 #include "base/types.hpp"
-#include "forest/online_plt.hpp"
+#include "forest/plt.hpp"
 
 namespace oplt {
+
+/// Which labels are asked for. The defaults are in one place, in Python.
+struct SearchParams {
+  std::size_t top_k = 0;  // at most this many labels; 0 = no limit
+  Real threshold = 0;     // only labels at least this probable
+  std::size_t beam = 0;   // beam search of this width; 0 = exact search
+};
 
 struct ScoredLabel {
   LabelId label;
@@ -35,9 +42,9 @@ struct SearchScratch {
 /// With beam == 0 the answer is exact: a subtree is passed over only if its probability, which bounds that of all its
 /// labels, is below the threshold or below that of k labels already found (Algorithm 10). With beam > 0 only the `beam`
 /// most probable nodes of each level are looked into.
-std::vector<ScoredLabel> search(const OnlinePlt& model, RowView x, const PredictParams& params, SearchScratch& scratch);
+std::vector<ScoredLabel> search(const Plt& plt, RowView x, const SearchParams& params, SearchScratch& scratch);
 
 /// Those of the labels that `params` asks for, in the same order. `labels` are distinct.
-std::vector<ScoredLabel> best_of(std::span<const ScoredLabel> labels, const PredictParams& params);
+std::vector<ScoredLabel> best_of(std::span<const ScoredLabel> labels, const SearchParams& params);
 
 }  // namespace oplt

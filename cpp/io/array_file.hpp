@@ -36,6 +36,7 @@ struct ArrayEntry {
 };
 
 inline constexpr std::size_t kArrayAlignment = 64;
+inline constexpr std::uint32_t kFormatVersion = 2;
 
 class ArrayWriter {
  public:
@@ -56,6 +57,12 @@ class ArrayWriter {
   template <class T>
   void put_one(std::string_view name, const T& value) {
     put(name, std::span<const T>(&value, 1));
+  }
+
+  /// An array of values of a type that is not known here.
+  void put_bytes(std::string_view name, std::size_t value_bytes, std::span<const std::byte> bytes) {
+    begin_array(name, value_bytes);
+    append_bytes(bytes);
   }
 
   /// An array that comes in pieces, by append(), until the next one begins.

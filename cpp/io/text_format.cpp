@@ -42,7 +42,7 @@ struct Chunk {
 };
 
 [[noreturn]] void fail(std::size_t line, const std::string& what) {
-  throw InvalidInput("line " + std::to_string(line) + ": " + what);
+  throw InvalidInput("line " + std::to_string(line), what);
 }
 
 /// Cuts the first line off the text, and its end off the line.

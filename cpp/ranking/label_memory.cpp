@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "base/math.hpp"
+#include "base/prefetch.hpp"
 
 namespace oplt {
 
@@ -50,7 +51,14 @@ void LabelMemory::Query::clear() {
   features_.clear();
 }
 
+void LabelMemory::own() {
+  labels_.own();
+  weights_.own();
+  totals_.own();
+}
+
 void LabelMemory::learn(RowView row, std::span<const LabelId> labels, Real weight) {
+  own();
   ++n_learnt_;
   const RowView x = proper_part(row);
   if (x.size() > 0 && x.features.back() >= weights_.size()) {
@@ -75,18 +83,18 @@ void LabelMemory::learn(RowView row, std::span<const LabelId> labels, Real weigh
 void LabelMemory::add(RowView x, LabelId label) {
   if (label >= labels_.size()) {
     labels_.resize(label + 1);
+    cells_.resize(label + 1);
   }
   Label& entry = labels_[label];
   n_known_ += entry.count == 0 ? 1 : 0;
   ++entry.count;
   entry.last = n_learnt_;
-  merge(x, entry.cells);
+  merge(x, cells_[label]);
   if (merged_.size() > max_features_) {
     drop_lightest();
   }
-  n_cells_ += merged_.size() - entry.cells.size();
-  entry.cells.assign(merged_.begin(), merged_.end());
-  renew_norm(entry);
+  cells_.assign(label, merged_);
+  renew_norm(label);
   if (std::has_single_bit(entry.count)) {
     renew_postings(label);
   }
@@ -140,13 +148,12 @@ void LabelMemory::unpost(const Cell& cell) {
   if (cell.posting == kNone) {
     return;
   }
-  std::vector<Posting>& postings = postings_[cell.feature];
-  const Posting last = postings.back();
-  postings.pop_back();
+  const Posting last = postings_[cell.feature].back();
+  postings_.pop_back(cell.feature);
   renew_weight(cell.feature);
-  if (cell.posting < postings.size()) {
+  if (const std::span<Posting> postings = postings_.write(cell.feature); cell.posting < postings.size()) {
     postings[cell.posting] = last;
-    std::vector<Cell>& cells = labels_[last.label].cells;
+    const std::span<Cell> cells = cells_.write(last.label);
     std::lower_bound(cells.begin(), cells.end(), cell.feature, [](const Cell& c, FeatureId feature) {
       return c.feature < feature;
     })->posting = cell.posting;
@@ -154,25 +161,32 @@ void LabelMemory::unpost(const Cell& cell) {
 }
 
 void LabelMemory::renew_postings(LabelId label) {
-  const Label& entry = labels_[label];
-  for (Cell& cell : labels_[label].cells) {
-    std::vector<Posting>& postings = postings_[cell.feature];
-    if (cell.posting == kNone) {
-      cell.posting = static_cast<std::uint32_t>(postings.size());
-      postings.push_back({label, 0});
-      renew_weight(cell.feature);
+  constexpr std::size_t kAhead = 8;  // postings lie anywhere: most of the time would be spent waiting for them
+  const Real norm = labels_[label].norm;
+  const std::span<Cell> cells = cells_.write(label);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i + kAhead < cells.size() && cells[i + kAhead].posting != kNone) {
+      prefetch(postings_[cells[i + kAhead].feature].data() + cells[i + kAhead].posting);
     }
-    postings[cell.posting].share = entry.norm > 0 ? cell.sum / entry.norm : Real{0};
+    Cell& cell = cells[i];
+    const Posting posting{label, norm > 0 ? cell.sum / norm : Real{0}};
+    if (cell.posting == kNone) {
+      cell.posting = static_cast<std::uint32_t>(postings_[cell.feature].size());
+      postings_.push_back(cell.feature, posting);
+      renew_weight(cell.feature);
+    } else {
+      postings_.write(cell.feature)[cell.posting] = posting;
+    }
   }
 }
 
-void LabelMemory::renew_norm(Label& label) const {
+void LabelMemory::renew_norm(LabelId label) {
   double squares = 0;
-  for (const Cell& cell : label.cells) {
+  for (const Cell& cell : cells_[label]) {
     const double weighted = static_cast<double>(cell.sum) * weights_[cell.feature];
     squares += weighted * weighted;
   }
-  label.norm = static_cast<Real>(std::sqrt(squares));
+  labels_[label].norm = static_cast<Real>(std::sqrt(squares));
 }
 
 void LabelMemory::renew_weight(FeatureId feature) {
@@ -188,7 +202,7 @@ void LabelMemory::renew_all() {
     }
   }
   for (LabelId label = 0; label < labels_.size(); ++label) {
-    renew_norm(labels_[label]);
+    renew_norm(label);
     renew_postings(label);
   }
   n_renewed_ = n_known_;
@@ -285,20 +299,25 @@ void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>
 /// Calls visit(cell, weight) for the features that label and row have in common, ascending, and maybe for some more,
 /// with weights of 0. A short row looks for its features among many cells, a long one is asked for those of all cells.
 template <class Visit>
-void LabelMemory::visit_common(const Label& label, const Query& query, Visit visit) const {
-  if (label.cells.size() < kManyCells * query.features_.size()) {
-    for (const Cell& cell : label.cells) {
+void LabelMemory::visit_common(std::span<const Cell> cells, const Query& query, Visit visit) const {
+  if (cells.size() < kManyCells * query.features_.size()) {
+    for (const Cell& cell : cells) {
       visit(cell, query.weights_[cell.feature]);
     }
     return;
   }
-  auto cell = label.cells.begin();
+  auto cell = cells.begin();
   for (const FeatureId feature : query.features_) {
-    cell = std::lower_bound(cell, label.cells.end(), feature, [](const Cell& c, FeatureId f) { return c.feature < f; });
-    if (cell != label.cells.end() && cell->feature == feature) {
+    cell = std::lower_bound(cell, cells.end(), feature, [](const Cell& c, FeatureId f) { return c.feature < f; });
+    if (cell != cells.end() && cell->feature == feature) {
       visit(*cell, query.weights_[feature]);
     }
   }
+}
+
+std::size_t LabelMemory::memory_bytes() const {
+  return labels_.memory_bytes() + cells_.memory_bytes() + postings_.memory_bytes() + weights_.memory_bytes() +
+         totals_.memory_bytes();
 }
 
 Similarity LabelMemory::similarity(LabelId label, const Query& query) const {
@@ -309,7 +328,7 @@ Similarity LabelMemory::similarity(LabelId label, const Query& query) const {
   Real square = 0;
   Real share = 0;
   Real largest_share = 0;
-  visit_common(labels_[label], query, [&](const Cell& cell, const Query::Weight& weight) {
+  visit_common(cells_[label], query, [&](const Cell& cell, const Query::Weight& weight) {
     const Real size = std::abs(cell.sum);
     product += weight.product * cell.sum;
     square += weight.square;

@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "base/buffer.hpp"
+#include "base/lists.hpp"
 #include "base/types.hpp"
-#include "io/archive.hpp"
+#include "io/array_file.hpp"
 
 namespace oplt {
 
@@ -95,11 +98,17 @@ class LabelMemory {
   /// How many examples have been learnt since the last one of the label; all, if there is none.
   std::uint64_t n_since(LabelId label) const { return n_learnt_ - (label < labels_.size() ? labels_[label].last : 0); }
 
-  std::size_t n_cells() const { return n_cells_; }
+  std::size_t n_cells() const { return cells_.n_values(); }
   std::size_t memory_bytes() const;
 
-  void save(Writer& out) const;
-  static LabelMemory load(std::uint32_t max_features, const Limits& limits, Reader& in);
+  /// Equal memories write equal arrays. What is loaded lies in the file until it is written; only the sizes of its
+  /// arrays have been checked.
+  void save(ArrayWriter& out, const std::string& prefix) const;
+  static LabelMemory load(const ArrayReader& in, const std::string& prefix, std::uint32_t max_features);
+
+  /// Looks at everything. Throws FormatError if anything could lead out of an array, or make a similarity that is not
+  /// finite.
+  void check(const Limits& limits) const;
 
  private:
   struct Cell {
@@ -114,14 +123,13 @@ class LabelMemory {
   };
 
   struct Label {
-    std::vector<Cell> cells;  // ascending features
+    std::uint64_t last = 0;  // which example was the last of the label, from 1
     Real norm = 0;
     std::uint32_t count = 0;
-    std::uint64_t last = 0;  // which example was the last of the label, from 1
   };
 
   template <class Visit>
-  void visit_common(const Label& label, const Query& query, Visit visit) const;
+  void visit_common(std::span<const Cell> cells, const Query& query, Visit visit) const;
   void look_through_postings(Query& query) const;
   void add_products(FeatureId feature, Query& query) const;
   void add(RowView x, LabelId label);
@@ -129,21 +137,25 @@ class LabelMemory {
   void drop_lightest();
   void unpost(const Cell& cell);
   void renew_postings(LabelId label);
-  void renew_norm(Label& label) const;
+  void renew_norm(LabelId label);
   void renew_weight(FeatureId feature);
   void renew_all();
-  void load_cells(std::span<const std::uint32_t> sizes, Reader& in);
+  void own();
+  void check_features() const;
+  void check_labels() const;
+  void check_postings() const;
+  std::size_t check_cells(LabelId label) const;
 
   std::uint32_t max_features_;
   Bounds bounds_;
-  std::vector<Label> labels_;
-  std::vector<std::vector<Posting>> postings_;  // by feature
-  std::vector<Real> weights_;                   // by feature
-  std::vector<double> totals_;                  // by feature: what all labels have had of it, by absolute values
-  std::uint64_t n_learnt_ = 0;                  // examples
-  std::size_t n_known_ = 0;                     // labels with an example
-  std::size_t n_renewed_ = 0;                   // labels with an example when everything was last renewed
-  std::size_t n_cells_ = 0;
+  Buffer<Label> labels_;
+  Lists<Cell> cells_;            // by label, ascending features
+  Lists<Posting> postings_;      // by feature
+  Buffer<Real> weights_;         // by feature
+  Buffer<double> totals_;        // by feature: what all labels have had of it, by absolute values
+  std::uint64_t n_learnt_ = 0;   // examples
+  std::uint64_t n_known_ = 0;    // labels with an example
+  std::uint64_t n_renewed_ = 0;  // labels with an example when everything was last renewed
   // Of learn():
   std::vector<Real> scaled_;
   std::vector<Cell> merged_;

@@ -96,7 +96,7 @@ void LabelRanker::add_candidates(const Forest& forest, RowView x, std::size_t n,
     std::sort(scratch.known.begin(), scratch.known.end());
   };
   renew_known();
-  PredictParams params;
+  SearchParams params;
   params.top_k = n;
   params.beam = beam > 0 ? beam : n;  // candidates need not be exactly the best
   for (const ScoredLabel& found : forest.search(x, params, scratch.search)) {
@@ -211,7 +211,7 @@ void LabelRanker::learn_ranking(const Example& example) {
   }
 }
 
-std::vector<ScoredLabel> LabelRanker::rank(const Forest& forest, RowView x, const PredictParams& params,
+std::vector<ScoredLabel> LabelRanker::rank(const Forest& forest, RowView x, const SearchParams& params,
                                            Scratch& scratch) const {
   find_candidates(forest, x, params.top_k == 0 ? kUnlimited : 2 * params.top_k, params.beam, scratch);
   const std::vector<ScoredCandidate> scored = sorted_scores(scratch);
@@ -228,24 +228,32 @@ std::vector<ScoredLabel> LabelRanker::rank(const Forest& forest, RowView x, cons
   return ranked;
 }
 
-void LabelRanker::save(Writer& out) const {
-  memory_.save(out);
-  for (const RankingModel& model : models_) {
-    model.save(out);
+void LabelRanker::save(ArrayWriter& out, const std::string& prefix) const {
+  memory_.save(out, prefix + "/memory");
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    models_[i].save(out, prefix + "/models/" + std::to_string(i));
   }
-  calibration_.save(out);
-  out.put(n_observed_);
+  calibration_.save(out, prefix + "/calibration");
+  out.put_one(prefix + "/n_observed", n_observed_);
 }
 
-LabelRanker LabelRanker::load(std::uint32_t max_features, const LabelMemory::Limits& limits, Reader& in) {
+LabelRanker LabelRanker::load(const ArrayReader& in, const std::string& prefix, std::uint32_t max_features) {
   LabelRanker ranker(max_features);
-  ranker.memory_ = LabelMemory::load(max_features, limits, in);
-  for (RankingModel& model : ranker.models_) {
-    model = RankingModel::load(in, kKeepModel);
+  ranker.memory_ = LabelMemory::load(in, prefix + "/memory", max_features);
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    ranker.models_[i] = RankingModel::load(in, prefix + "/models/" + std::to_string(i), kKeepModel);
   }
-  ranker.calibration_ = Calibration::load(in, kKeepCalibration);
-  ranker.n_observed_ = in.get<std::uint64_t>();
+  ranker.calibration_ = Calibration::load(in, prefix + "/calibration", kKeepCalibration);
+  ranker.n_observed_ = in.get_one<std::uint64_t>(prefix + "/n_observed");
   return ranker;
+}
+
+void LabelRanker::check(const LabelMemory::Limits& limits) const {
+  memory_.check(limits);
+  for (const RankingModel& model : models_) {
+    model.check();
+  }
+  calibration_.check();
 }
 
 }  // namespace oplt

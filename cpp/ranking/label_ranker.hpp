@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "base/working_memory.hpp"
 #include "forest/forest.hpp"
 #include "forest/search.hpp"
-#include "io/archive.hpp"
+#include "io/array_file.hpp"
 #include "ranking/candidate_features.hpp"
 #include "ranking/label_memory.hpp"
 #include "ranking/online_logistic.hpp"
@@ -43,17 +45,23 @@ class LabelRanker {
   /// Learns how to rank from an example that the tree and the memory have not learnt yet.
   void observe(const Forest& forest, const Example& example);
 
-  /// Learns what the labels of the example look like.
-  void learn(const Example& example) { memory_.learn(example.x, example.labels, example.weight); }
+  /// Learns what the labels of the examples look like.
+  void remember(std::span<const Example> examples) {
+    for (const Example& example : examples) {
+      memory_.learn(example.x, example.labels, example.weight);
+    }
+  }
 
   /// The labels that `params` asks for, among the candidates; the highest scores, and so probabilities, first, equal
   /// scores by ascending label id. The best ten are the same however many are asked for.
-  std::vector<ScoredLabel> rank(const Forest& forest, RowView x, const PredictParams& params, Scratch& scratch) const;
+  std::vector<ScoredLabel> rank(const Forest& forest, RowView x, const SearchParams& params, Scratch& scratch) const;
 
   const LabelMemory& memory() const { return memory_; }
 
-  void save(Writer& out) const;
-  static LabelRanker load(std::uint32_t max_features, const LabelMemory::Limits& limits, Reader& in);
+  /// See LabelMemory.
+  void save(ArrayWriter& out, const std::string& prefix) const;
+  static LabelRanker load(const ArrayReader& in, const std::string& prefix, std::uint32_t max_features);
+  void check(const LabelMemory::Limits& limits) const;
 
  private:
   using RankingModel = OnlineLogistic<kCandidateFeatures>;
@@ -76,7 +84,7 @@ class LabelRanker {
   std::vector<RankingModel> models_;  // by how many examples the label has
   Calibration calibration_;           // by all observed examples
   std::uint64_t n_observed_ = 0;      // examples from which the models have learnt
-  Scratch scratch_;                   // of observe()
+  WorkingMemory<Scratch> scratch_;    // of observe()
 };
 
 }  // namespace oplt

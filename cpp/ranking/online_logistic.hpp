@@ -9,8 +9,9 @@
 #include <span>
 #include <string>
 
+#include "base/error.hpp"
 #include "base/math.hpp"
-#include "io/archive.hpp"
+#include "io/array_file.hpp"
 
 namespace oplt {
 
@@ -77,43 +78,56 @@ class OnlineLogistic {
 
   const Features& weights() const { return weights_; }
 
-  /// Between steps only.
-  void save(Writer& out) const {
-    out.put_array<double>(weights_);
+  /// Between steps only. One array: the weights, then the rows of the curvature.
+  void save(ArrayWriter& out, const std::string& name) const {
+    out.begin<double>(name);
+    out.append<double>(weights_);
     for (const Features& row : curvature_) {
-      out.put_array<double>(row);
+      out.append<double>(row);
     }
   }
 
-  static OnlineLogistic load(Reader& in, double keep) {
-    OnlineLogistic model(array_from(in), keep);
-    for (Features& row : model.curvature_) {
-      row = array_from(in);
+  static OnlineLogistic load(const ArrayReader& in, const std::string& name, double keep) {
+    const Buffer<double> values = in.get<double>(name);
+    if (values.size() != N + N * N) {
+      throw FormatError("the array '" + name + "' has " + std::to_string(values.size()) + " values instead of " +
+                        std::to_string(N + N * N));
+    }
+    OnlineLogistic model({}, keep);
+    std::copy_n(values.data(), N, model.weights_.begin());
+    for (std::size_t i = 0; i < N; ++i) {
+      std::copy_n(values.data() + N + i * N, N, model.curvature_[i].begin());
     }
     return model;
   }
 
- private:
-  using Matrix = std::array<Features, N>;  // symmetric: the lower triangle alone is used
-
-  static Features array_from(Reader& in) {
-    const auto values = in.get_array<double>();
-    if (values.size() != N) {
-      throw FormatError("a logistic model of " + std::to_string(N) + " features has an array of " +
-                        std::to_string(values.size()));
+  /// Throws FormatError if a score or the next steps could be no numbers.
+  void check() const {
+    for (std::size_t i = 0; i < N; ++i) {
+      expect_format(std::abs(weights_[i]) <= kMostWeight,
+                    "a logistic model has a weight that is too large, or no number");
+      for (const double value : curvature_[i]) {
+        expect_format(std::abs(value) <= kMostCurvature,
+                      "a logistic model has a curvature that is too large, or no number");
+      }
     }
-    if (!std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); })) {
-      throw FormatError("a logistic model has a number that is not finite");
+    const Matrix lower = cholesky();
+    for (std::size_t i = 0; i < N; ++i) {
+      expect_format(lower[i][i] >= kLeastPivot, "a logistic model has a curvature that is less than the identity");
     }
-    Features result{};
-    std::copy(values.begin(), values.end(), result.begin());
-    return result;
   }
 
-  /// curvature⁻¹ · gradient, by Cholesky. The curvature is at least the identity.
-  Features solved() const {
+ private:
+  // Far from what can be learnt, and far from overflows. The pivots of what is at least the identity are at least 1.
+  static constexpr double kMostWeight = 1e9;
+  static constexpr double kMostCurvature = 1e30;
+  static constexpr double kLeastPivot = 0.5;
+
+  using Matrix = std::array<Features, N>;  // symmetric: the lower triangle alone is used
+
+  /// The lower triangle of which the curvature is the square. It exists, since that is at least the identity.
+  Matrix cholesky() const {
     Matrix lower{};
-    Features result{};
     for (std::size_t i = 0; i < N; ++i) {
       for (std::size_t j = 0; j <= i; ++j) {
         double sum = curvature_[i][j];
@@ -122,6 +136,15 @@ class OnlineLogistic {
         }
         lower[i][j] = i == j ? std::sqrt(sum) : sum / lower[j][j];
       }
+    }
+    return lower;
+  }
+
+  /// curvature⁻¹ · gradient.
+  Features solved() const {
+    const Matrix lower = cholesky();
+    Features result{};
+    for (std::size_t i = 0; i < N; ++i) {
       double sum = gradient_[i];
       for (std::size_t k = 0; k < i; ++k) {
         sum -= lower[i][k] * result[k];

@@ -8,33 +8,37 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "base/params.hpp"
 #include "base/random.hpp"
 #include "base/types.hpp"
 #include "blocks/sibling_block.hpp"
-#include "io/archive.hpp"
+#include "io/array_file.hpp"
+#include "model/params.hpp"
 #include "tree/label_tree.hpp"
 
 namespace oplt::test {
 
-inline constexpr Policy kGrowingPolicies[] = {Policy::kRandom,   Policy::kBestGreedy, Policy::kBestGreedyPrinted,
-                                              Policy::kComplete, Policy::kCpet,       Policy::kFlat};
+inline constexpr Policy kGrowingPolicies[] = {Policy::kRandom, Policy::kBestGreedy, Policy::kComplete, Policy::kCpet,
+                                              Policy::kFlat};
 
-inline TrainParams make_params(Policy policy = Policy::kBestGreedy, std::uint32_t arity = 2,
+inline ModelParams make_params(Policy policy = Policy::kBestGreedy, std::uint32_t arity = 2,
                                std::uint32_t max_leaves = 4, Real gate = 0) {
-  return {.policy = policy,
-          .alpha = 0.75,
-          .arity = arity,
-          .max_leaves = max_leaves,
-          .learning_rate = 0.5F,
-          .adagrad_eps = 0.01F,
-          .gate = gate,
-          .bias = true,
-          .normalize = true,
-          .seed = 7};
+  return {.rows = {.bias = true, .normalize = true},
+          .forest = {.tree = {.policy = policy, .alpha = 0.75, .arity = arity, .max_leaves = max_leaves, .seed = 7},
+                     .learning = {.learning_rate = 0.5F, .adagrad_eps = 0.01F, .gate = gate}}};
+}
+
+/// Settings of a model that has tree `number` of a forest alone.
+inline ModelParams of_tree(ModelParams params, std::uint32_t number) {
+  params.forest.tree = params.forest.of_tree(number);
+  params.forest.trees = 1;
+  return params;
 }
 
 struct StreamExample {
@@ -44,6 +48,7 @@ struct StreamExample {
   Real weight;
 
   RowView row() const { return {features, values}; }
+  Example view() const { return {row(), labels, weight}; }
 };
 
 /// Ascending features below n_features and the bias, values of both signs.
@@ -118,13 +123,84 @@ inline LabelTree rebuilt(const LabelTree& tree) {
   return {parents, labels};
 }
 
+/// The bytes of a file with whatever `write` puts into it.
+template <class Write>
+std::vector<std::byte> file_of(Write write) {
+  std::vector<std::byte> bytes;
+  ArrayWriter out([&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
+  write(out);
+  out.finish();
+  return bytes;
+}
+
+/// The bytes of a file with nothing but the thing: its arrays begin with "thing/", unless it names them itself.
 template <class T>
 std::vector<std::byte> saved_bytes(const T& thing) {
-  std::vector<std::byte> bytes;
-  Writer out([&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
-  thing.save(out);
-  out.flush();
-  return bytes;
+  return file_of([&](ArrayWriter& out) {
+    if constexpr (requires { thing.save(out); }) {
+      thing.save(out);
+    } else {
+      thing.save(out, "thing");
+    }
+  });
+}
+
+/// Arrays that live as long as anybody looks at them.
+inline ArrayReader read_arrays(std::vector<std::byte> bytes) {
+  const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  return {*owner, owner};
+}
+
+/// The same file, but one array has other values.
+template <class T>
+std::vector<std::byte> with_array(const std::vector<std::byte>& file, std::string_view name,
+                                  std::span<const T> values) {
+  const ArrayReader in(file, nullptr);
+  return file_of([&](ArrayWriter& out) {
+    for (const ArrayEntry& entry : in.entries()) {
+      const std::span<const std::byte> old = std::span(file).subspan(entry.offset, entry.n_bytes);
+      out.put_bytes(entry.name, entry.value_bytes, entry.name == name ? std::as_bytes(values) : old);
+    }
+  });
+}
+
+/// The same file, but one byte of an array is another one, and all checksums are right.
+inline std::vector<std::byte> with_random_byte(const std::vector<std::byte>& file, Random& random) {
+  const ArrayReader in(file, nullptr);
+  const ArrayEntry& entry = in.entries()[random.below(static_cast<std::uint32_t>(in.entries().size()))];
+  std::vector<std::byte> bytes(file.begin() + static_cast<std::ptrdiff_t>(entry.offset),
+                               file.begin() + static_cast<std::ptrdiff_t>(entry.offset + entry.n_bytes));
+  if (!bytes.empty()) {
+    // Small values are near the others, and pass checks more often.
+    const std::uint32_t most = random.below(2) == 0 ? 8 : 256;
+    bytes[random.below(static_cast<std::uint32_t>(bytes.size()))] = static_cast<std::byte>(random.below(most));
+  }
+  return with_array<std::byte>(file, entry.name, bytes);
+}
+
+/// Damages a file in many ways, and calls use(file), which throws FormatError or does no harm. Returns how often it did
+/// not throw.
+template <class Use>
+int n_harmless(const std::vector<std::byte>& file, int n, Use use) {
+  Random random(14);
+  int n_used = 0;
+  for (int i = 0; i < n; ++i) {
+    try {
+      use(with_random_byte(file, random));
+      ++n_used;
+    } catch (const FormatError&) {
+    }
+  }
+  return n_used;
+}
+
+/// The same file, but one value of an array is another one.
+template <class T>
+std::vector<std::byte> with_value(const std::vector<std::byte>& file, std::string_view name, std::size_t i, T value) {
+  Buffer<T> values = ArrayReader(file, nullptr).get<T>(name);
+  values.own();
+  values[i] = value;
+  return with_array<T>(file, name, values.view());
 }
 
 /// Damages what was saved: puts a value where another one of its size is.

@@ -13,7 +13,7 @@
 
 #include "base/random.hpp"
 #include "encode/text_features.hpp"
-#include "model/model.hpp"
+#include "model/online_model.hpp"
 
 namespace oplt::test {
 
@@ -60,11 +60,20 @@ struct LabelledTexts {
     }
     views.assign(texts.begin(), texts.end());
   }
+  LabelledTexts(const LabelledTexts&) = delete;  // the views are of its own texts
+  LabelledTexts& operator=(const LabelledTexts&) = delete;
 
-  void teach(Model& model, std::size_t begin, std::size_t end, std::size_t threads) const {
+  std::size_t size() const { return texts.size(); }
+
+  Inputs inputs(std::size_t begin, std::size_t end) const {
+    return {.rows = {}, .texts = std::span(views).subspan(begin, end - begin)};
+  }
+  Inputs inputs() const { return inputs(0, size()); }
+
+  void teach(OnlineModel& model, std::size_t begin, std::size_t end, std::size_t threads) const {
     const NamedLabels y{{std::span(indptr).subspan(begin, end - begin + 1)},
                         {.names = {}, .numbers = std::span(labels).subspan(begin)}};
-    model.learn_texts(std::span(views).subspan(begin, end - begin), y, {}, threads);
+    model.learn(inputs(begin, end), y, {}, threads);
   }
 };
 

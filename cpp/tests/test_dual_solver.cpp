@@ -11,13 +11,7 @@ using namespace oplt;
 namespace {
 
 BatchParams make_params(Loss loss, double cost = 1) {
-  return {.loss = loss,
-          .cost = cost,
-          .tolerance = 1e-9,
-          .max_iterations = 100000,
-          .prune = 0,
-          .normalize = false,
-          .seed = 3};
+  return {.loss = loss, .cost = cost, .tolerance = 1e-9, .max_iterations = 100000, .prune = 0, .seed = 3};
 }
 
 constexpr Loss kBoth[] = {Loss::kLogistic, Loss::kSquaredHinge};

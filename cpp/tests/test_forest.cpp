@@ -7,11 +7,16 @@
 #include "base/error.hpp"
 #include "check.hpp"
 #include "forest/forest.hpp"
+#include "forest/forest_learner.hpp"
 #include "helpers.hpp"
+#include "learners.hpp"
 #include "tree/label_clustering.hpp"
 
 using namespace oplt;
 using oplt::test::make_params;
+using oplt::test::of_tree;
+using oplt::test::OnlineForest;
+using oplt::test::OnlineTree;
 using oplt::test::saved_bytes;
 
 namespace {
@@ -20,57 +25,42 @@ using Stream = std::vector<test::StreamExample>;
 
 constexpr std::uint32_t kFeatures = 1000;  // more than the streams have
 
-TrainParams three_trees(Policy policy = Policy::kBestGreedy) {
-  TrainParams params = make_params(policy, 4, 6, 0.1F);
-  params.trees = 3;
+ModelParams three_trees(Policy policy = Policy::kBestGreedy) {
+  ModelParams params = make_params(policy, 4, 6, 0.1F);
+  params.forest.trees = 3;
   return params;
 }
 
-Example view(const test::StreamExample& example) { return {example.row(), example.labels, example.weight}; }
-
-void teach(Forest& forest, const Stream& stream, std::size_t begin, std::size_t end, std::size_t threads) {
-  forest.learn(end - begin, [&](std::size_t i) { return view(stream[begin + i]); }, threads);
+OnlineForest taught(const ModelParams& params, const Stream& stream, std::size_t threads = 1) {
+  OnlineForest forest(params);
+  forest.learn(stream, threads);
+  return forest;
 }
 
-void teach(Forest& forest, const Stream& stream, std::size_t threads = 1) {
-  teach(forest, stream, 0, stream.size(), threads);
-}
-
-OnlinePlt taught(OnlinePlt tree, const Stream& stream) {
-  tree.learn(stream.size(), [&](std::size_t i) { return view(stream[i]); }, 1);
+OnlineTree taught_alone(const ModelParams& params, const Stream& stream, LabelTree start = LabelTree()) {
+  OnlineTree tree(params, std::move(start));
+  tree.learn(stream);
   return tree;
 }
 
-OnlinePlt taught_alone(const TrainParams& params, const Stream& stream) { return taught(OnlinePlt(params), stream); }
-
 /// A tree over the labels of the first examples.
-OnlinePlt clustered_start(const TrainParams& params, const Stream& stream) {
-  std::vector<Example> sample;
+LabelTree clustered_start(const ModelParams& params, const Stream& stream) {
+  const std::span<const test::StreamExample> sample = std::span(stream).first(params.forest.warm_up);
   std::uint32_t n_labels = 0;
-  for (std::size_t i = 0; i < params.warm_up; ++i) {
-    sample.push_back(view(stream[i]));
-    n_labels = stream[i].labels.empty() ? n_labels : std::max(n_labels, stream[i].labels.back() + 1);
+  for (const test::StreamExample& example : sample) {
+    n_labels = example.labels.empty() ? n_labels : std::max(n_labels, example.labels.back() + 1);
   }
-  const TreeNodes nodes = cluster_labels(sample, n_labels, params, 1);
-  return {params, LabelTree(nodes.parents, nodes.labels)};
+  const TreeParams& tree = params.forest.tree;
+  const TreeNodes nodes = cluster_labels(test::views(sample), n_labels, params.forest.rows_have_norm_1,
+                                         {tree.arity, tree.max_leaves}, tree.seed, 1);
+  return {nodes.parents, nodes.labels};
 }
 
-/// What the trees learn from a stream.
-Stream replayed(const Stream& stream, const TrainParams& params) {
-  Reservoir reservoir(params.seed);
-  Stream interleaved;
-  for (const test::StreamExample& example : stream) {
-    interleaved.push_back(example);
-    reservoir.add(view(example));
-    for (std::uint32_t i = 0; i < params.replay; ++i) {
-      const Example past = reservoir.draw();
-      interleaved.push_back({{past.x.features.begin(), past.x.features.end()},
-                             {past.x.values.begin(), past.x.values.end()},
-                             {past.labels.begin(), past.labels.end()},
-                             past.weight});
-    }
-  }
-  return interleaved;
+/// The file of a forest of this one tree.
+std::vector<std::byte> saved_as_forest(const Plt& tree) {
+  Forest forest;
+  forest.trees.push_back(tree);
+  return saved_bytes(forest);
 }
 
 std::map<LabelId, Real> as_map(const std::vector<ScoredLabel>& labels) {
@@ -85,14 +75,14 @@ std::map<LabelId, Real> as_map(const std::vector<ScoredLabel>& labels) {
 std::map<LabelId, Real> true_means(const Forest& forest, RowView x) {
   std::map<LabelId, std::vector<Real>> all;
   SearchScratch scratch;
-  for (const OnlinePlt& tree : forest.trees()) {
+  for (const Plt& tree : forest.trees) {
     for (const ScoredLabel& scored : search(tree, x, {}, scratch)) {
       all[scored.label].push_back(scored.probability);
     }
   }
   std::map<LabelId, Real> means;
   for (auto& [label, probabilities] : all) {
-    CHECK_EQ(probabilities.size(), forest.trees().size());
+    CHECK_EQ(probabilities.size(), forest.trees.size());
     std::sort(probabilities.begin(), probabilities.end());
     double sum = 0.0;
     for (const Real probability : probabilities) {
@@ -103,12 +93,8 @@ std::map<LabelId, Real> true_means(const Forest& forest, RowView x) {
   return means;
 }
 
-Forest loaded(const TrainParams& params, const Forest& saved) {
-  const auto bytes = saved_bytes(saved);
-  Reader in(bytes);
-  Forest forest = Forest::load(params, kFeatures, in);
-  in.expect_end();
-  return forest;
+OnlineForest reloaded(const ModelParams& params, const OnlineForest& forest) {
+  return {params, saved_bytes(*forest), kFeatures};
 }
 
 }  // namespace
@@ -116,29 +102,27 @@ Forest loaded(const TrainParams& params, const Forest& saved) {
 TEST("a forest of one tree is that tree") {
   const Stream stream = test::random_stream(1, 200);
   for (const Policy policy : test::kGrowingPolicies) {
-    Forest forest(make_params(policy));
-    teach(forest, stream);
-    const OnlinePlt alone = taught_alone(make_params(policy), stream);
-    CHECK(saved_bytes(forest) == saved_bytes(alone));
-    CHECK_EQ(forest.n_updates(), alone.n_updates());
+    const OnlineForest forest = taught(make_params(policy), stream);
+    const OnlineTree alone = taught_alone(make_params(policy), stream);
+    CHECK(saved_bytes(*forest) == saved_as_forest(*alone));
+    CHECK_EQ(forest->n_updates(), alone->n_updates());
     SearchScratch scratch;
-    for (const PredictParams& params : {PredictParams{.top_k = 3}, PredictParams{.threshold = 0.1F}}) {
-      CHECK(forest.search(stream[7].row(), params, scratch) == search(alone, stream[7].row(), params, scratch));
+    for (const SearchParams& params : {SearchParams{.top_k = 3}, SearchParams{.threshold = 0.1F}}) {
+      CHECK(forest->search(stream[7].row(), params, scratch) == search(*alone, stream[7].row(), params, scratch));
     }
   }
 }
 
 TEST("each tree of a forest is the one that it would be alone, and they differ") {
   const Stream stream = test::random_stream(2, 300);
-  for (const Policy policy : {Policy::kBestGreedy, Policy::kBestGreedyPrinted, Policy::kRandom}) {
-    const TrainParams params = three_trees(policy);
-    Forest forest(params);
-    teach(forest, stream);
-    CHECK_EQ(forest.trees().size(), 3U);
+  for (const Policy policy : {Policy::kBestGreedy, Policy::kRandom}) {
+    const ModelParams params = three_trees(policy);
+    const OnlineForest forest = taught(params, stream);
+    CHECK_EQ(forest->trees.size(), 3U);
     std::vector<std::vector<std::byte>> trees;
     for (std::uint32_t i = 0; i < 3; ++i) {
-      CHECK(saved_bytes(forest.trees()[i]) == saved_bytes(taught_alone(params.of_tree(i), stream)));
-      trees.push_back(saved_bytes(forest.trees()[i].tree()));
+      CHECK(saved_bytes(forest->trees[i]) == saved_bytes(*taught_alone(of_tree(params, i), stream)));
+      trees.push_back(saved_bytes(forest->trees[i].tree()));
     }
     CHECK(trees[0] != trees[1] && trees[0] != trees[2] && trees[1] != trees[2]);
   }
@@ -146,28 +130,25 @@ TEST("each tree of a forest is the one that it would be alone, and they differ")
 
 TEST("a forest does not depend on the threads, on how the stream is cut, nor on being saved") {
   const Stream stream = test::random_stream(3, 300);
-  Forest expected(three_trees());
-  teach(expected, stream);
+  const OnlineForest expected = taught(three_trees(), stream);
   for (const std::size_t threads : {2U, 3U, 8U}) {
-    Forest forest(three_trees());
-    teach(forest, stream, threads);
-    CHECK(saved_bytes(forest) == saved_bytes(expected));
+    CHECK(saved_bytes(*taught(three_trees(), stream, threads)) == saved_bytes(*expected));
   }
-  Forest in_parts(three_trees());
+  OnlineForest in_parts(three_trees());
   for (std::size_t begin = 0; begin < stream.size(); begin += 50) {
-    teach(in_parts, stream, begin, begin + 50, 2);
-    in_parts = loaded(three_trees(), in_parts);
+    in_parts.learn(std::span(stream).subspan(begin, 50), 2);
+    in_parts = reloaded(three_trees(), in_parts);
   }
-  CHECK(saved_bytes(in_parts) == saved_bytes(expected));
+  CHECK(saved_bytes(*in_parts) == saved_bytes(*expected));
 }
 
 TEST("counts are those of all trees") {
   const Stream stream = test::random_stream(4, 200);
-  Forest forest(three_trees());
-  teach(forest, stream);
+  const OnlineForest learnt = taught(three_trees(), stream);
+  const Forest& forest = *learnt;
   std::size_t n_cells = 0;
   std::uint32_t depth = 0;
-  for (const OnlinePlt& tree : forest.trees()) {
+  for (const Plt& tree : forest.trees) {
     n_cells += tree.n_cells();
     depth = std::max(depth, tree.depth());
     CHECK_EQ(tree.n_labels(), forest.n_labels());
@@ -179,8 +160,8 @@ TEST("counts are those of all trees") {
 
 TEST("the probability of a label is its mean over the trees, never more") {
   const Stream stream = test::random_stream(5, 400);
-  Forest forest(three_trees());
-  teach(forest, stream);
+  const OnlineForest learnt = taught(three_trees(), stream);
+  const Forest& forest = *learnt;
   SearchScratch scratch;
   for (std::size_t i = 0; i < 20; ++i) {
     const RowView x = stream[i].row();
@@ -199,8 +180,8 @@ TEST("the probability of a label is its mean over the trees, never more") {
 
 TEST("with a threshold, no label is returned whose mean is below, and none is missing that is well above") {
   const Stream stream = test::random_stream(6, 400);
-  Forest forest(three_trees());
-  teach(forest, stream);
+  const OnlineForest learnt = taught(three_trees(), stream);
+  const Forest& forest = *learnt;
   SearchScratch scratch;
   for (std::size_t i = 0; i < 20; ++i) {
     const auto means = true_means(forest, stream[i].row());
@@ -214,147 +195,125 @@ TEST("with a threshold, no label is returned whose mean is below, and none is mi
   }
 }
 
-TEST("trees that have not learnt the same number of examples are refused") {
+TEST("trees that have not learnt the same number of examples, or not the same labels, are refused") {
   const Stream stream = test::random_stream(7, 20);
-  TrainParams params = three_trees();
-  const auto first = saved_bytes(taught_alone(params.of_tree(0), stream));
-  const auto second = saved_bytes(OnlinePlt(params.of_tree(1)));
-  std::vector<std::byte> bytes = first;
-  bytes.insert(bytes.end(), second.begin(), second.end());
-  params.trees = 2;
-  Reader in(bytes);
-  CHECK_THROWS_WITH(FormatError, "tree 1 has learnt 0 examples, the first one 20", Forest::load(params, kFeatures, in));
+  ModelParams params = three_trees();
+  params.forest.trees = 2;
+  Forest forest;
+  forest.trees.push_back(*taught_alone(of_tree(params, 0), stream));
+  forest.trees.push_back(*OnlineTree(of_tree(params, 1)));
+  CHECK_THROWS_WITH(FormatError, "tree 1 has learnt 0 examples of 0 labels, the first one 20",
+                    OnlineForest(params, saved_bytes(forest), kFeatures));
+  Stream fewer_labels = stream;
+  fewer_labels.back().labels.clear();
+  fewer_labels[18].labels.clear();
+  for (test::StreamExample& example : fewer_labels) {
+    std::erase_if(example.labels, [](LabelId label) { return label > 2; });
+  }
+  forest.trees[1] = *taught_alone(of_tree(params, 1), fewer_labels);
+  CHECK_THROWS_WITH(FormatError, "tree 1 has learnt 20 examples of 3 labels",
+                    OnlineForest(params, saved_bytes(forest), kFeatures));
+  forest.trees.pop_back();
+  CHECK_THROWS_WITH(FormatError, "no array 'trees/1", OnlineForest(params, saved_bytes(forest), kFeatures));
+}
+
+TEST("a forest of another number of trees, or of a single one that is given, is refused") {
+  const Stream stream = test::random_stream(7, 20);
+  ModelParams params = three_trees();
+  const OnlineForest forest = taught(params, stream);
+  CHECK_THROWS_WITH(FormatError, "3 trees, but the settings say 1",
+                    ForestLearner(of_tree(params, 0).forest).expect_learnable(*forest));
+  CHECK_THROWS_WITH(InvalidParameter, "one tree", ForestLearner(params.forest).start(LabelTree()));
+  params = make_params();
+  params.forest.warm_up = 5;
+  CHECK_THROWS_WITH(InvalidParameter, "no warm-up", ForestLearner(params.forest).start(LabelTree()));
 }
 
 TEST("after a warm-up, trees are those of a start from clustered labels that has learnt the same stream") {
   const Stream stream = test::random_stream(8, 300);
   for (const bool normalize : {true, false}) {  // of the random rows, which are not of norm 1
-    TrainParams params = three_trees();
-    params.normalize = normalize;
-    params.warm_up = 120;
-    Forest forest(params);
-    teach(forest, stream, 2);
-    for (std::uint32_t i = 0; i < params.trees; ++i) {
-      const OnlinePlt expected = taught(clustered_start(params.of_tree(i), stream), stream);
-      CHECK(saved_bytes(forest.trees()[i]) == saved_bytes(expected));
+    ModelParams params = three_trees();
+    params.forest.rows_have_norm_1 = normalize;
+    params.forest.warm_up = 120;
+    const OnlineForest forest = taught(params, stream, 2);
+    for (std::uint32_t i = 0; i < params.forest.trees; ++i) {
+      const ModelParams own = of_tree(params, i);
+      CHECK(saved_bytes(forest->trees[i]) == saved_bytes(*taught_alone(own, stream, clustered_start(own, stream))));
     }
-    CHECK_EQ(forest.n_examples(), stream.size());
+    CHECK_EQ(forest->n_examples(), stream.size());
   }
 }
 
 TEST("until its end, a warm-up changes nothing but that examples are kept") {
   const Stream stream = test::random_stream(9, 100);
-  TrainParams params = three_trees();
-  Forest cold(params);
-  teach(cold, stream);
-  params.warm_up = 101;
-  Forest warming(params);
-  teach(warming, stream);
-  for (std::uint32_t i = 0; i < params.trees; ++i) {
-    CHECK(saved_bytes(warming.trees()[i]) == saved_bytes(cold.trees()[i]));
+  ModelParams params = three_trees();
+  const OnlineForest cold = taught(params, stream);
+  params.forest.warm_up = 101;
+  OnlineForest warming = taught(params, stream);
+  for (std::uint32_t i = 0; i < params.forest.trees; ++i) {
+    CHECK(saved_bytes(warming->trees[i]) == saved_bytes(cold->trees[i]));
   }
-  CHECK(warming.memory_bytes() > cold.memory_bytes());
-  const std::size_t kept = warming.memory_bytes();
-  teach(warming, test::random_stream(10, 1));
-  CHECK(warming.memory_bytes() < kept);
+  CHECK_EQ(cold->warm_up->memory_bytes(), 0U);
+  CHECK_EQ(warming->warm_up->size(), 100U);
+  CHECK(warming->warm_up->memory_bytes() > 0);
+  warming.learn(test::random_stream(10, 1));
+  CHECK_EQ(warming->warm_up->size(), 0U);
+  CHECK_EQ(warming->warm_up->memory_bytes(), 0U);
 }
 
 TEST("a warm-up does not depend on the threads, on how the stream is cut, nor on being saved in its midst") {
   const Stream stream = test::random_stream(11, 200);
-  TrainParams params = three_trees();
-  params.warm_up = 75;
-  Forest expected(params);
-  teach(expected, stream);
+  ModelParams params = three_trees();
+  params.forest.warm_up = 75;
+  const OnlineForest expected = taught(params, stream);
   for (const std::size_t step : {1U, 25U, 40U}) {
-    Forest in_parts(params);
+    OnlineForest in_parts(params);
     for (std::size_t begin = 0; begin < stream.size(); begin += step) {
-      teach(in_parts, stream, begin, begin + step, 1 + begin % 3);
-      in_parts = loaded(params, in_parts);
+      in_parts.learn(std::span(stream).subspan(begin, step), 1 + begin % 3);
+      in_parts = reloaded(params, in_parts);
     }
-    CHECK(saved_bytes(in_parts) == saved_bytes(expected));
+    CHECK(saved_bytes(*in_parts) == saved_bytes(*expected));
   }
 }
 
 TEST("a warm-up over examples without labels leaves a tree that can grow") {
   Stream stream = test::random_stream(12, 60);
-  TrainParams params = make_params();
-  params.warm_up = 10;
-  for (std::size_t i = 0; i < params.warm_up; ++i) {
+  ModelParams params = make_params();
+  params.forest.warm_up = 10;
+  for (std::size_t i = 0; i < 10; ++i) {
     stream[i].labels.clear();
   }
-  Forest forest(params);
-  teach(forest, stream);
-  CHECK(saved_bytes(forest) == saved_bytes(taught_alone(make_params(), stream)));
+  CHECK(saved_bytes(*taught(params, stream)) == saved_as_forest(*taught_alone(make_params(), stream)));
 }
 
-TEST("with replay, each tree is the one that would have learnt the interleaved stream alone") {
-  const Stream stream = test::random_stream(13, 300);
-  TrainParams params = three_trees();
-  params.replay = 2;
-  Forest forest(params);
-  teach(forest, stream, 3);
-  const Stream interleaved = replayed(stream, params);
-  CHECK_EQ(interleaved.size(), 3 * stream.size());
-  for (std::uint32_t i = 0; i < params.trees; ++i) {
-    CHECK(saved_bytes(forest.trees()[i]) == saved_bytes(taught_alone(params.of_tree(i), interleaved)));
+TEST("kept examples that the warm-up does not ask for are refused") {
+  ModelParams params = make_params();
+  params.forest.warm_up = 30;
+  const OnlineForest warming = taught(params, test::random_stream(13, 20));
+  OnlineForest(params, saved_bytes(*warming), kFeatures);
+  for (const std::uint32_t warm_up : {0U, 10U, 20U}) {
+    params.forest.warm_up = warm_up;
+    CHECK_THROWS_WITH(FormatError, "too many", OnlineForest(params, saved_bytes(*warming), kFeatures));
   }
-  CHECK_EQ(forest.n_examples(), stream.size());
+  params.forest.warm_up = 0;
+  const OnlineForest cold = taught(params, test::random_stream(13, 20));
+  params.forest.warm_up = 30;
+  CHECK_THROWS_WITH(FormatError, "missing", OnlineForest(params, saved_bytes(*cold), kFeatures));
 }
 
-TEST("replay after a warm-up starts again from the first example") {
-  const Stream stream = test::random_stream(14, 200);
-  TrainParams params = make_params();
-  params.replay = 1;
-  params.warm_up = 70;
-  Forest forest(params);
-  teach(forest, stream);
-  const OnlinePlt expected = taught(clustered_start(params, stream), replayed(stream, params));
-  CHECK(saved_bytes(forest.first()) == saved_bytes(expected));
-}
-
-TEST("all together do not depend on the threads, on how the stream is cut, nor on being saved") {
-  const Stream stream = test::random_stream(15, 200);
-  TrainParams params = three_trees();
-  params.warm_up = 75;
-  params.replay = 1;
-  Forest expected(params);
-  teach(expected, stream);
-  for (const std::size_t step : {1U, 25U, 40U, 200U}) {
-    Forest in_parts(params);
-    for (std::size_t begin = 0; begin < stream.size(); begin += step) {
-      teach(in_parts, stream, begin, begin + step, 1 + (begin + step) % 4);
-      in_parts = loaded(params, in_parts);
-    }
-    CHECK(saved_bytes(in_parts) == saved_bytes(expected));
+TEST("copies of a forest stay as they were, through the end of a warm-up too") {
+  const Stream stream = test::random_stream(14, 120);
+  ModelParams params = three_trees();
+  params.forest.warm_up = 60;
+  OnlineForest forest(params);
+  std::vector<Forest> copies;
+  for (std::size_t begin = 0; begin < stream.size(); begin += 20) {
+    copies.push_back(*forest);
+    forest.learn(std::span(stream).subspan(begin, 20), 2);
   }
-}
-
-TEST("examples that leave the sample are there until they have been learnt again") {
-  const Stream stream = test::random_stream(16, 40);
-  const auto example = [&](std::size_t i) { return view(stream[i % stream.size()]); };
-  TrainParams params = make_params();
-  params.replay = 1;
-  Forest at_once(params);
-  at_once.learn(Reservoir::kCapacity, example, 1);
-  Forest in_parts = loaded(params, at_once);
-  constexpr std::size_t kMore = 4000;  // most of them take the place of another one
-  at_once.learn(kMore, example, 2);
-  for (std::size_t i = 0; i < kMore; i += 16) {
-    in_parts.learn(16, [&](std::size_t j) { return example(i + j); }, 1);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    CHECK(saved_bytes(copies[i]) ==
+          saved_bytes(*taught(params, {stream.begin(), stream.begin() + 20 * static_cast<std::ptrdiff_t>(i)})));
   }
-  CHECK(saved_bytes(at_once) == saved_bytes(in_parts));
-}
-
-TEST("a sample that does not fit the trees is refused") {
-  TrainParams params = make_params();
-  params.replay = 1;
-  Forest forest(params);
-  teach(forest, test::random_stream(17, 20));
-  const auto trees = saved_bytes(forest.first());
-  Reservoir other(params.seed);
-  const auto sample = saved_bytes(other);
-  std::vector<std::byte> bytes = trees;
-  bytes.insert(bytes.end(), sample.begin(), sample.end());
-  Reader in(bytes);
-  CHECK_THROWS_WITH(FormatError, "learnt 40 times, the sample is of 0", Forest::load(params, kFeatures, in));
+  CHECK(saved_bytes(*forest) == saved_bytes(*taught(params, stream)));
 }

@@ -286,10 +286,8 @@ TEST("a bounded memory stays within its bound, and goes on alike after it was sa
   for (const std::uint32_t bound : {1U, 3U, 16U, kNoBound}) {
     const auto stream = test::random_stream(9, 600);
     LabelMemory memory = taught(stream, bound);
-    const std::vector<std::byte> saved = test::saved_bytes(memory);
-    Reader in(saved);
-    LabelMemory loaded = LabelMemory::load(bound, kNoLimits, in);
-    in.expect_end();
+    LabelMemory loaded = LabelMemory::load(test::read_arrays(test::saved_bytes(memory)), "thing", bound);
+    loaded.check(kNoLimits);
     std::set<LabelId> labels;
     for (const test::StreamExample& example : stream) {
       labels.insert(example.labels.begin(), example.labels.end());
@@ -312,41 +310,6 @@ TEST("a bounded memory stays within its bound, and goes on alike after it was sa
     CHECK(memory.n_cells() <= bound * labels.size());
     CHECK_EQ(memory.n_cells(), loaded.n_cells());
   }
-}
-
-TEST("a damaged memory is refused") {
-  const LabelMemory memory = taught(test::random_stream(9, 50), 16);
-  std::vector<std::byte> saved = test::saved_bytes(memory);
-  saved[2 * sizeof(std::uint64_t)] ^= std::byte{1};  // the number of weights
-  Reader in(saved);
-  CHECK_THROWS(FormatError, LabelMemory::load(16, kNoLimits, in));
-}
-
-TEST("a memory of numbers that cannot be is refused") {
-  const LabelMemory memory = taught(test::random_stream(9, 50), 16);
-  const std::vector<std::byte> saved = test::saved_bytes(memory);
-  const std::size_t first_weight = 3 * sizeof(std::uint64_t);
-  const std::size_t last_share = saved.size() - sizeof(Real);
-  const std::size_t last_sum = last_share - memory.n_cells() * sizeof(Real) - sizeof(std::uint64_t);
-  for (const std::size_t place : {first_weight, last_sum, last_share}) {
-    std::vector<std::byte> damaged = saved;
-    test::overwrite(damaged, place, place == last_share ? std::numeric_limits<Real>::quiet_NaN() : Real{1e38F});
-    Reader in(damaged);
-    CHECK_THROWS(FormatError, LabelMemory::load(16, kNoLimits, in));
-  }
-}
-
-TEST("a memory of more labels, features or examples than the model's is refused") {
-  const LabelMemory memory = taught(test::random_stream(9, 50), 16);
-  const std::vector<std::byte> saved = test::saved_bytes(memory);
-  for (const LabelMemory::Limits& limits :
-       {LabelMemory::Limits{1, LabelMemory::kAll, 50}, LabelMemory::Limits{LabelMemory::kAll, 1, 50},
-        LabelMemory::Limits{LabelMemory::kAll, LabelMemory::kAll, 49}}) {
-    Reader in(saved);
-    CHECK_THROWS(FormatError, LabelMemory::load(16, limits, in));
-  }
-  Reader in(saved);
-  CHECK_EQ(test::saved_bytes(LabelMemory::load(16, {LabelMemory::kAll, LabelMemory::kAll, 50}, in)), saved);
 }
 
 TEST("values and weights may be as large or small as they like") {

@@ -4,6 +4,7 @@
 
 #include "check.hpp"
 #include "helpers.hpp"
+#include "learners.hpp"
 #include "ranking/label_ranker.hpp"
 
 using namespace oplt;
@@ -12,26 +13,26 @@ namespace {
 
 constexpr std::uint32_t kFeaturesKept = 64;
 
-/// A forest of one tree and a ranker that learn from the same stream, as Model lets them.
+/// A forest of one tree and a ranker that learn from the same stream, as in a model.
 struct Both {
-  Forest forest{test::make_params()};
+  test::OnlineForest forest{test::make_params()};
   LabelRanker ranker{kFeaturesKept};
 
   void learn(const test::StreamExample& example) {
-    const Example next{example.row(), example.labels, example.weight};
-    if (LabelRanker::observes(forest.n_examples())) {
-      ranker.observe(forest, next);
+    if (LabelRanker::observes(forest->n_examples())) {
+      ranker.observe(*forest, example.view());
     }
-    forest.learn(1, [&](std::size_t) { return next; }, 1);
-    ranker.learn(next);
+    forest.learn(example);
+    const Example next = example.view();
+    ranker.remember({&next, 1});
   }
 
   std::vector<ScoredLabel> rank(const test::StreamExample& example, std::size_t k, Real threshold = 0) const {
-    PredictParams params;
+    SearchParams params;
     params.top_k = k;
     params.threshold = threshold;
     LabelRanker::Scratch scratch;
-    return ranker.rank(forest, example.row(), params, scratch);
+    return ranker.rank(*forest, example.row(), params, scratch);
   }
 };
 
@@ -111,7 +112,7 @@ TEST("a label is found again after one example") {
   for (const test::StreamExample& example : sorted_labels(test::random_stream(4, 300))) {
     both.learn(example);
   }
-  const LabelId newest = both.forest.n_labels();
+  const LabelId newest = both.forest->n_labels();
   const test::StreamExample rare{{5000, 5001, kBiasFeature}, {0.8F, 0.6F, 1}, {newest}, 1};
   both.learn(rare);
   CHECK_EQ(both.rank(rare, 1)[0].label, newest);
@@ -129,42 +130,50 @@ TEST("ever fewer examples are observed, and they come in runs") {
   CHECK(n_runs * 30 < n_observed);
 }
 
-TEST("saved and loaded, it goes on alike") {
-  Both both;
-  for (const test::StreamExample& example : sorted_labels(test::random_stream(6, 300))) {
-    both.learn(example);
-  }
-  const std::vector<std::byte> saved = test::saved_bytes(both.ranker);
-  Reader in(saved);
-  LabelRanker loaded = LabelRanker::load(kFeaturesKept, {LabelMemory::kAll, LabelMemory::kAll, ~0ULL}, in);
-  in.expect_end();
-  CHECK_EQ(test::saved_bytes(loaded), saved);
-  for (const test::StreamExample& example : sorted_labels(test::random_stream(7, 60))) {
-    const Example next{example.row(), example.labels, example.weight};
-    both.ranker.observe(both.forest, next);
-    loaded.observe(both.forest, next);
-  }
-  CHECK(test::saved_bytes(both.ranker) != saved);
-  CHECK_EQ(test::saved_bytes(loaded), test::saved_bytes(both.ranker));
-}
-
 TEST("whatever weights a file holds, an answer is in order") {
   Both both;
   for (const test::StreamExample& example : sorted_labels(test::random_stream(6, 300))) {
     both.learn(example);
   }
-  std::vector<std::byte> saved = test::saved_bytes(both.ranker);
-  std::size_t place = test::saved_bytes(both.ranker.memory()).size() + sizeof(std::uint64_t);  // the first weight
-  for (std::size_t model = 0; model < 5; ++model) {
-    test::overwrite(saved, place + kLogProbability * sizeof(double), 1e308);  // scores are infinity less infinity
-    test::overwrite(saved, place + kLogCosine * sizeof(double), -1e308);
-    place += (kCandidateFeatures + 1) * (kCandidateFeatures * sizeof(double) + sizeof(std::uint64_t));
+  std::vector<std::byte> file = test::saved_bytes(both.ranker);
+  for (std::size_t model = 0; model < 5; ++model) {  // as large as passes the check
+    const std::string name = "thing/models/" + std::to_string(model);
+    file = test::with_value(file, name, kLogProbability, 1e9);
+    file = test::with_value(file, name, kLogCosine, -1e9);
   }
-  Reader in(saved);
-  both.ranker = LabelRanker::load(kFeaturesKept, {LabelMemory::kAll, LabelMemory::kAll, ~0ULL}, in);
+  both.ranker = LabelRanker::load(test::read_arrays(file), "thing", kFeaturesKept);
+  both.ranker.check({LabelMemory::kAll, LabelMemory::kAll, ~0ULL});
   for (const test::StreamExample& example : test::random_stream(7, 20)) {
     const auto found = both.rank(example, 30);
     CHECK_EQ(found.size(), 30U);
     CHECK(std::all_of(found.begin(), found.end(), [](const auto& label) { return label.probability <= 1; }));
   }
+}
+
+TEST("used where it lies in a file, it goes on alike; a copy stays as it was") {
+  constexpr LabelMemory::Limits kNoLimits = {LabelMemory::kAll, LabelMemory::kAll, ~0ULL};
+  Both both;
+  for (const test::StreamExample& example : sorted_labels(test::random_stream(6, 300))) {
+    both.learn(example);
+  }
+  both.ranker.check(kNoLimits);
+  const auto file = test::saved_bytes(both.ranker);
+  LabelRanker loaded = LabelRanker::load(test::read_arrays(file), "thing", kFeaturesKept);
+  loaded.check(kNoLimits);
+  CHECK(test::saved_bytes(loaded) == file);
+  const LabelRanker copy = both.ranker;
+  for (const test::StreamExample& example : sorted_labels(test::random_stream(7, 60))) {
+    const Example next = example.view();
+    for (LabelRanker* const ranker : {&both.ranker, &loaded}) {
+      ranker->observe(*both.forest, next);
+      ranker->remember({&next, 1});
+    }
+  }
+  CHECK(test::saved_bytes(both.ranker) != file);
+  CHECK(test::saved_bytes(loaded) == test::saved_bytes(both.ranker));
+  CHECK(test::saved_bytes(copy) == file);
+  CHECK_THROWS_WITH(
+      FormatError, "logistic",
+      LabelRanker::load(test::read_arrays(test::with_value(file, "thing/models/3", 0, 1e308)), "thing", kFeaturesKept)
+          .check(kNoLimits));
 }

@@ -13,16 +13,19 @@ using Children = std::vector<NodeId>;
 
 namespace {
 
+Children children(const LabelTree& tree, NodeId v) { return {tree.children(v).begin(), tree.children(v).end()}; }
+
 /// Everything that a node stores follows from the parents and labels.
 void check_consistent(const LabelTree& tree) {
   std::vector<LabelTree::Node> expected(tree.n_nodes());
+  std::vector<Children> all_children(tree.n_nodes());
   std::uint32_t n_labels = 0;
   for (NodeId v = 0; v < tree.n_nodes(); ++v) {
     const NodeId parent = tree.node(v).parent;
     CHECK_EQ(parent == kNone, v == LabelTree::kRoot);
     if (parent != kNone) {
-      expected[v].position = static_cast<std::uint32_t>(expected[parent].children.size());
-      expected[parent].children.push_back(v);
+      expected[v].position = static_cast<std::uint32_t>(all_children[parent].size());
+      all_children[parent].push_back(v);
     }
     if (tree.node(v).label != kNone) {
       ++n_labels;
@@ -36,15 +39,15 @@ void check_consistent(const LabelTree& tree) {
   CHECK_EQ(tree.n_labels(), n_labels);
   for (NodeId v = 0; v < tree.n_nodes(); ++v) {
     const LabelTree::Node& node = tree.node(v);
-    CHECK_EQ(node.children, expected[v].children);
+    CHECK_EQ(children(tree, v), all_children[v]);
     CHECK_EQ(node.position, expected[v].position);
     CHECK_EQ(node.n_leaves, expected[v].n_leaves);
     CHECK_EQ(node.n_leaf_children, expected[v].n_leaf_children);
-    CHECK_EQ(tree.n_children(v), node.children.size());
-    CHECK_EQ(tree.is_leaf(v), node.children.empty());
+    CHECK_EQ(tree.n_children(v), all_children[v].size());
+    CHECK_EQ(tree.is_leaf(v), all_children[v].empty());
     CHECK(tree.is_leaf(v) == (node.label != kNone) || tree.n_nodes() == 1);
-    CHECK_EQ(tree.has_only_leaves(v), std::all_of(node.children.begin(), node.children.end(),
-                                                  [&](NodeId child) { return tree.is_leaf(child); }));
+    CHECK_EQ(tree.has_only_leaves(v),
+             std::ranges::all_of(all_children[v], [&](NodeId child) { return tree.is_leaf(child); }));
   }
 }
 
@@ -64,10 +67,9 @@ LabelTree two_leaves() {
 
 LabelTree make(const std::vector<NodeId>& parents, const std::vector<LabelId>& labels) { return {parents, labels}; }
 
-LabelTree load(std::span<const std::byte> bytes) {
-  Reader in(bytes);
-  LabelTree tree = LabelTree::load(in);
-  in.expect_end();
+LabelTree load(const std::vector<std::byte>& bytes) {
+  LabelTree tree = LabelTree::load(test::read_arrays(bytes), "thing");
+  tree.check();
   return tree;
 }
 
@@ -96,7 +98,7 @@ TEST("the first label makes the root its leaf") {
 TEST("variant 1: a leaf under an internal node") {
   LabelTree tree = two_leaves();
   CHECK_EQ(tree.add_leaf(2, 0), 3U);
-  CHECK_EQ(tree.node(0).children, (Children{1, 2, 3}));
+  CHECK_EQ(children(tree, 0), (Children{1, 2, 3}));
   CHECK_EQ(tree.n_labels(), 3U);
   check_consistent(tree);
 }
@@ -104,11 +106,11 @@ TEST("variant 1: a leaf under an internal node") {
 TEST("variant 2: a leaf beside the children of an internal node, which move down") {
   LabelTree tree = two_leaves();
   CHECK_EQ(tree.insert_node(0), 3U);
-  CHECK_EQ(tree.node(0).children, Children{3});
-  CHECK_EQ(tree.node(3).children, (Children{1, 2}));
+  CHECK_EQ(children(tree, 0), Children{3});
+  CHECK_EQ(children(tree, 3), (Children{1, 2}));
   check_consistent(tree);
   CHECK_EQ(tree.add_leaf(2, 0), 4U);
-  CHECK_EQ(tree.node(0).children, (Children{3, 4}));
+  CHECK_EQ(children(tree, 0), (Children{3, 4}));
   CHECK_EQ(tree.depth(), 2U);
   check_consistent(tree);
 }
@@ -119,7 +121,7 @@ TEST("variant 3: a leaf is split") {
   CHECK_EQ(tree.leaf_of(1), 3U);
   CHECK_EQ(tree.node(2).label, kNone);
   tree.add_leaf(2, 2);
-  CHECK_EQ(tree.node(2).children, (Children{3, 4}));
+  CHECK_EQ(children(tree, 2), (Children{3, 4}));
   CHECK_EQ(tree.node(0).n_leaf_children, 1U);
   check_consistent(tree);
 }
@@ -181,20 +183,75 @@ TEST("a loaded tree equals the saved one") {
   }
 }
 
-TEST("saved bytes that are no tree throw") {
-  struct Parts {
-    void save(Writer& out) const {
-      out.put_array(std::span<const NodeId>(parents));
-      out.put_array(std::span<const LabelId>(labels));
+TEST("a tree is used where it lies in a file, and grows on from there") {
+  Random random(3);
+  for (LabelTree tree : {LabelTree(), labelled_root(), two_leaves(), test::random_tree(random, 1000)}) {
+    const auto file = test::saved_bytes(tree);
+    LabelTree loaded = LabelTree::load(test::read_arrays(file), "thing");
+    check_consistent(loaded);
+    loaded.check();
+    CHECK(test::saved_bytes(loaded) == file);
+    CHECK(test::saved_bytes(test::rebuilt(tree)) == file);
+    const LabelTree untouched = loaded;
+    for (LabelTree* const growing : {&tree, &loaded}) {
+      if (growing->n_labels() == 0) {
+        growing->label_root(0);
+      }
+      for (LabelId label = growing->n_labels(); label < 700; ++label) {
+        const NodeId v = label * 7919 % growing->n_nodes();
+        growing->add_leaf(label,
+                          growing->is_leaf(v) || label % 2 == 0 ? growing->node(growing->insert_node(v)).parent : v);
+      }
     }
-    std::vector<NodeId> parents;
-    std::vector<LabelId> labels;
-  };
-  CHECK_THROWS_WITH(FormatError, "cycle", load(saved_bytes(Parts{{kNone, 0, 2}, {kNone, 0, kNone}})));
-  CHECK_THROWS_WITH(FormatError, "beyond", load(saved_bytes(Parts{{kNone, 0, 0}, {kNone, 0, kNone - 1}})));
-  CHECK_THROWS(FormatError, load(saved_bytes(Parts{{}, {}})));
-  const auto bytes = saved_bytes(two_leaves());
-  for (std::size_t n = 0; n < bytes.size(); ++n) {
-    CHECK_THROWS(FormatError, load(std::span(bytes).first(n)));
+    check_consistent(loaded);
+    loaded.check();
+    CHECK(test::saved_bytes(loaded) == test::saved_bytes(tree));
+    CHECK(test::saved_bytes(untouched) == file);
   }
+}
+
+TEST("arrays of the wrong sizes are refused when a tree is opened") {
+  const auto file = test::saved_bytes(two_leaves());
+  const auto open = [](const std::vector<std::byte>& bytes) { LabelTree::load(test::read_arrays(bytes), "thing"); };
+  CHECK_THROWS_WITH(FormatError, "no root", open(test::with_array<LabelTree::Node>(file, "thing/nodes", {})));
+  CHECK_THROWS_WITH(FormatError, "differ in size",
+                    open(test::with_array<LabelTree::Node>(file, "thing/nodes", std::vector<LabelTree::Node>(2))));
+  CHECK_THROWS_WITH(FormatError, "differ in size", open(test::with_array<NodeId>(file, "thing/leaf_of", Children(4))));
+}
+
+TEST("content that is no tree does not pass the check") {
+  const auto file = test::saved_bytes(make({kNone, 0, 0, 2, 2}, {kNone, 0, kNone, 1, 2}));
+  load(file);
+  const auto nodes = test::read_arrays(file).get<LabelTree::Node>("thing/nodes");
+  const auto refuses = [&](NodeId v, auto change, const char* text) {
+    LabelTree::Node changed = nodes[v];
+    change(changed);
+    CHECK_THROWS_WITH(FormatError, text, load(test::with_value(file, "thing/nodes", v, changed)));
+  };
+  refuses(2, [](auto& node) { node.parent = 2; }, "cycle");
+  refuses(2, [](auto& node) { node.parent = 5; }, "only 5 nodes");
+  refuses(2, [](auto& node) { node.parent = kNone; }, "must have a parent");
+  refuses(1, [](auto& node) { node.label = kNone; }, "without a label");
+  refuses(1, [](auto& node) { node.label = 1; }, "the same label");
+  refuses(1, [](auto& node) { node.label = 5; }, "beyond");
+  refuses(1, [](auto& node) { node.label = 3; }, "not those");
+  refuses(3, [](auto& node) { node.position = 7; }, "not those");
+  refuses(0, [](auto& node) { node.n_leaves = 4; }, "not those");
+  refuses(0, [](auto& node) { node.n_leaf_children = 2; }, "not those");
+  refuses(0, [](auto& node) { node.n_children = 3; }, "not those");
+  refuses(4, [](auto& node) { node.n_children = 1; }, "not those");
+  CHECK_THROWS_WITH(FormatError, "not those", load(test::with_value(file, "thing/leaf_of", 0, NodeId{9})));
+  CHECK_THROWS_WITH(FormatError, "not those", load(test::with_value(file, "thing/children/values", 0, NodeId{9})));
+}
+
+TEST("whatever passes the check of a tree does no harm") {
+  Random random(4);
+  const auto file = saved_bytes(test::random_tree(random, 60));
+  CHECK(test::n_harmless(file, 3000, [](const std::vector<std::byte>& bytes) {
+          LabelTree tree = LabelTree::load(test::read_arrays(bytes), "thing");
+          tree.check();
+          check_consistent(tree);
+          tree.add_leaf(tree.n_labels(), tree.node(tree.insert_node(7)).parent);
+          check_consistent(tree);
+        }) > 50);
 }

@@ -59,17 +59,43 @@ TEST("what was believed first and is wrong is given up") {
   }
 }
 
-TEST("nothing observed, nothing changed; saved and loaded, it goes on alike") {
+TEST("nothing observed, nothing changed") {
   Model model({1, 2, 3}, kKeep);
   model.step();
   CHECK_EQ(model.weights(), (Model::Features{1, 2, 3}));
+}
+
+TEST("saved and loaded, it goes on alike") {
+  Model model({1, 2, 3}, kKeep);
   Random random(3);
   teach(model, random, 50);
-  const std::vector<std::byte> saved = test::saved_bytes(model);
-  Reader in(saved);
-  Model loaded = Model::load(in, kKeep);
+  const auto file = test::saved_bytes(model);
+  Model loaded = Model::load(test::read_arrays(file), "thing", kKeep);
+  loaded.check();
+  CHECK(test::saved_bytes(loaded) == file);
   Random again = random;
   teach(model, random, 50);
   teach(loaded, again, 50);
   CHECK_EQ(model.weights(), loaded.weights());
+}
+
+TEST("an array that is no logistic model is refused, or does not pass the check") {
+  Model model({1, 2, 3}, kKeep);
+  Random random(3);
+  teach(model, random, 50);
+  const auto file = test::saved_bytes(model);
+  const auto open = [](const std::vector<std::byte>& bytes) {
+    return Model::load(test::read_arrays(bytes), "thing", kKeep);
+  };
+  CHECK_THROWS_WITH(FormatError, "11 values instead of 12",
+                    open(test::with_array<double>(file, "thing", std::vector<double>(11))));
+  for (const double value : {1e300, -1e300, std::nan(""), HUGE_VAL}) {
+    CHECK_THROWS_WITH(FormatError, "weight", open(test::with_value(file, "thing", 2, value)).check());
+    CHECK_THROWS_WITH(FormatError, "curvature", open(test::with_value(file, "thing", 3, value)).check());
+    CHECK_THROWS_WITH(FormatError, "curvature", open(test::with_value(file, "thing", 4, value)).check());
+  }
+  for (const double value : {0.0, -1.0, 0.1}) {
+    CHECK_THROWS_WITH(FormatError, "identity", open(test::with_value(file, "thing", 11, value)).check());
+  }
+  CHECK_THROWS_WITH(FormatError, "identity", open(test::with_value(file, "thing", 9, 1e6)).check());
 }

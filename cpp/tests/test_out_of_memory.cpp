@@ -10,7 +10,8 @@
 #include "check.hpp"
 #include "helpers.hpp"
 #include "labelled_texts.hpp"
-#include "model/model.hpp"
+#include "model/online_model.hpp"
+#include "named_examples.hpp"
 
 namespace {
 
@@ -27,6 +28,18 @@ void* operator new(std::size_t size) {
   }
   throw std::bad_alloc();
 }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  if (until_failure.load() >= 0 && until_failure.fetch_sub(1) == 0) {
+    throw std::bad_alloc();
+  }
+  const auto step = static_cast<std::size_t>(alignment);
+  if (void* memory = std::aligned_alloc(step, (size + step - 1) / step * step)) {
+    return memory;
+  }
+  throw std::bad_alloc();
+}
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
@@ -54,31 +67,29 @@ struct Numbers {
     }
   }
 
-  NamedRows rows() const { return {{x_indptr}, {{}, features}, values}; }
+  Inputs inputs() const { return {.rows = {{x_indptr}, {{}, features}, values}, .texts = {}}; }
 
-  void teach(Model& model, std::size_t threads) const {
-    model.learn_many(rows(), {{y_indptr}, {{}, labels}}, {}, threads);
+  void teach(OnlineModel& model, std::size_t threads) const {
+    model.learn(inputs(), {{y_indptr}, {{}, labels}}, {}, threads);
   }
 
-  Predictions ask(const Model& model) const { return model.predict_many(rows(), PredictParams{.top_k = 3}); }
-
-  static Model make_model(const TrainParams& params) { return Model(params); }
+  static constexpr std::optional<TextParams> kText = {};
 };
 
 /// A stream of texts.
 struct TextStream {
   test::LabelledTexts examples;
 
-  void teach(Model& model, std::size_t threads) const { examples.teach(model, 0, examples.texts.size(), threads); }
+  Inputs inputs() const { return examples.inputs(); }
 
-  Predictions ask(const Model& model) const { return model.predict_texts(examples.views, PredictParams{.top_k = 3}); }
+  void teach(OnlineModel& model, std::size_t threads) const { examples.teach(model, 0, examples.size(), threads); }
 
-  static Model make_model(const TrainParams& params) { return Model(params, TextFeatures(test::crowded_text())); }
+  inline static const std::optional<TextParams> kText = test::crowded_text();
 };
 
-bool is_broken(const Model& model) {
+bool is_broken(const OnlineModel& model) {
   try {
-    model.inspect([](const auto&...) { return 0; });
+    model.snapshot();
     return false;
   } catch (const BrokenModel&) {
     return true;
@@ -87,9 +98,11 @@ bool is_broken(const Model& model) {
 
 /// Lets the n-th allocation of learning fail; false if there were not so many.
 template <class Stream>
-bool fails_well(const Stream& stream, std::size_t threads, long n, const TrainParams& params) {
-  Model model = Stream::make_model(params);
-  Model expected = Stream::make_model(params);
+bool fails_well(const Stream& stream, std::size_t threads, long n, const ModelParams& params) {
+  OnlineModel model(params, test::started(params, Stream::kText));
+  OnlineModel expected(params, test::started(params, Stream::kText));
+  const ModelState before = model.snapshot();  // so that all parts are copied before they change
+  const auto bytes_before = test::saved_bytes(before);
   bool failed = false;
   until_failure = n;
   try {
@@ -99,10 +112,11 @@ bool fails_well(const Stream& stream, std::size_t threads, long n, const TrainPa
   }
   const bool reached = until_failure < 0;
   until_failure = -1;
+  CHECK(test::saved_bytes(before) == bytes_before);
   if (is_broken(model)) {
     CHECK(failed);
     CHECK_THROWS(BrokenModel, stream.teach(model, threads));
-    CHECK_THROWS(BrokenModel, stream.ask(model));
+    CHECK_THROWS(BrokenModel, test::ask(model, stream.inputs()));
     CHECK_THROWS(BrokenModel, test::saved_bytes(model));
     return reached;
   }
@@ -115,7 +129,7 @@ bool fails_well(const Stream& stream, std::size_t threads, long n, const TrainPa
 
 /// Lets each allocation of learning fail in its turn, at first; later on, some.
 template <class Stream>
-void check_learning(const Stream& stream, const TrainParams& params) {
+void check_learning(const Stream& stream, const ModelParams& params) {
   for (const std::size_t threads : {1U, 3U}) {
     long n = 0;
     while (fails_well(stream, threads, n, params)) {
@@ -126,58 +140,98 @@ void check_learning(const Stream& stream, const TrainParams& params) {
 }
 
 template <class Stream>
-void check_prediction(const Stream& stream, const TrainParams& params) {
-  Model model = Stream::make_model(params);
+void check_prediction(const Stream& stream, const ModelParams& params) {
+  OnlineModel model(params, test::started(params, Stream::kText));
   stream.teach(model, 1);
-  const Predictions expected = stream.ask(model);
+  const test::Answers expected = test::ask(model, stream.inputs());
   long n = 0;
   for (bool failed = true; failed; n += 1 + n / 20) {
     failed = false;
     until_failure = n;
     try {
-      stream.ask(model);
+      test::ask(model, stream.inputs());
     } catch (const std::bad_alloc&) {
       failed = true;
     }
     until_failure = -1;
-    const Predictions again = stream.ask(model);
-    CHECK(again.labels == expected.labels);
-    CHECK(again.probabilities == expected.probabilities);
+    CHECK(test::ask(model, stream.inputs()) == expected);
   }
   CHECK(n > 50);
 }
 
-TrainParams with_memory() {
-  TrainParams params = test::make_params();
+ModelParams with_memory() {
+  ModelParams params = test::make_params();
   params.label_memory = 8;
   return params;
 }
 
-TrainParams with_all() {
-  TrainParams params = with_memory();
-  params.trees = 2;
-  params.warm_up = 30;
-  params.replay = 1;
+ModelParams with_all() {
+  ModelParams params = with_memory();
+  params.forest.trees = 2;
+  params.forest.warm_up = 30;
   return params;
 }
 
 }  // namespace
 
 TEST("after an allocation has failed, a model is as it was, or complete, or refuses to be used") {
-  for (const TrainParams& params : {test::make_params(), with_memory(), with_all()}) {
+  for (const ModelParams& params : {test::make_params(), with_memory(), with_all()}) {
     check_learning(Numbers(80), params);
   }
 }
 
 TEST("the same for a model of texts") {
-  for (const TrainParams& params : {test::make_params(), with_all()}) {
+  for (const ModelParams& params : {test::make_params(), with_all()}) {
     check_learning(TextStream{test::LabelledTexts(80)}, params);
   }
 }
 
 TEST("a prediction that has failed leaves no trace in later ones") {
-  TrainParams params = with_memory();
-  params.trees = 2;
+  ModelParams params = with_memory();
+  params.forest.trees = 2;
   check_prediction(Numbers(80), params);
   check_prediction(TextStream{test::LabelledTexts(80)}, params);
+}
+
+TEST("a snapshot, and saving, that have failed leave no trace") {
+  const ModelParams params = with_all();
+  const Numbers stream(80);
+  OnlineModel model(params, test::started(params));
+  stream.teach(model, 1);
+  const auto expected = test::saved_bytes(model);
+  long n = 0;
+  for (bool failed = true; failed; n += 1 + n / 20) {
+    failed = false;
+    until_failure = n;
+    try {
+      test::saved_bytes(model);
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    until_failure = -1;
+    CHECK(test::saved_bytes(model) == expected);
+  }
+  CHECK(n > 50);
+}
+
+TEST("a file that could not be loaded for lack of memory is loaded later") {
+  const ModelParams params = with_all();
+  const Numbers stream(80);
+  OnlineModel model(params, test::started(params));
+  stream.teach(model, 1);
+  const auto expected = test::saved_bytes(model);
+  const ArrayReader file = test::read_arrays(expected);
+  long n = 0;
+  for (bool failed = true; failed; n += 1 + n / 20) {
+    failed = false;
+    until_failure = n;
+    try {
+      ModelState::load(file, test::state_params(params)).check();
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    until_failure = -1;
+  }
+  CHECK(n > 50);
+  CHECK(test::saved_bytes(ModelState::load(file, test::state_params(params))) == expected);
 }

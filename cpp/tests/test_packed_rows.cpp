@@ -50,7 +50,7 @@ TEST("rows keep their cells while others come and grow") {
       if (!sizes.contains(feature)) {
         CHECK_EQ(rows.find(feature), kNone);
         const Column n = 1 + random.below(3);
-        fill(rows.add(feature, first_columns(words, n)), static_cast<Real>(feature));
+        fill(rows.add_empty(feature, first_columns(words, n)), static_cast<Real>(feature));
         sizes[feature] = n;
       } else if (sizes[feature] < words * kWordColumns) {
         // What a step does: room first, then the cells move from the last to the first, and the mask is set.
@@ -83,7 +83,7 @@ TEST("room for a new row has an empty mask") {
 
 TEST("a copy has the last cells, under a mask that may have fewer words") {
   PackedRows narrow(1);
-  fill(narrow.add(3, first_columns(1, 5)), 10);
+  fill(narrow.add_empty(3, first_columns(1, 5)), 10);
   PackedRows wide(2);
   const PackedRows::Row from = narrow.row(narrow.find(3));
   wide.add_copy(3, from, {from.mask, 1});
@@ -97,7 +97,7 @@ TEST("all rows are visited, and sorted by feature") {
   PackedRows rows;
   const std::vector<FeatureId> features{9, 2, kBiasFeature, 5};
   for (const FeatureId feature : features) {
-    fill(rows.add(feature, first_columns(1, 1)), static_cast<Real>(feature % 10));
+    fill(rows.add_empty(feature, first_columns(1, 1)), static_cast<Real>(feature % 10));
   }
   std::vector<FeatureId> visited;
   rows.for_each([&](FeatureId feature, const PackedRows::Row& row) {

@@ -21,11 +21,8 @@ struct Built {
 };
 
 Built build(const Ids& ids, const Values& values, bool normalize, bool bias) {
-  oplt::TrainParams params = oplt::test::make_params();
-  params.normalize = normalize;
-  params.bias = bias;
   oplt::RowBuilder builder;
-  const oplt::RowView row = builder.build(ids, values, params);
+  const oplt::RowView row = builder.build(ids, values, {.bias = bias, .normalize = normalize});
   return {{row.features.begin(), row.features.end()}, {row.values.begin(), row.values.end()}};
 }
 
@@ -96,10 +93,11 @@ TEST("zeros drop out, and a row of nothing else has no norm to divide by") {
   CHECK_EQ(build({}, {}, true, true).values, Values{1});
 }
 
-TEST("rows stay in place until the builder starts anew") {
-  oplt::TrainParams params = oplt::test::make_params();
+TEST("rows stay in place until the builder forgets them") {
+  constexpr oplt::RowParams params{.bias = true, .normalize = true};
   oplt::RowBuilder builder;
-  builder.start(4, 2);
+  builder.build(Ids{4, 5}, Values{1, 2}, params);
+  builder.clear();
   const oplt::RowView first = builder.build(Ids{1, 2, 3}, Values{1, 2, 3}, params);
   const oplt::RowView row = builder.build(Ids{5}, Values{2}, params);
   CHECK_EQ(first.size(), 4U);

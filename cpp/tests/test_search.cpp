@@ -6,31 +6,31 @@
 #include "check.hpp"
 #include "forest/search.hpp"
 #include "helpers.hpp"
+#include "learners.hpp"
 
 using namespace oplt;
 using oplt::test::make_params;
+using oplt::test::OnlineTree;
 using oplt::test::StreamExample;
 
 namespace {
 
-OnlinePlt trained(const TrainParams& params, std::uint64_t seed, std::size_t n) {
-  OnlinePlt model(params);
-  for (const StreamExample& example : test::random_stream(seed, n)) {
-    model.learn(example.row(), example.labels, example.weight);
-  }
-  return model;
+Plt trained(const ModelParams& params, std::uint64_t seed, std::size_t n) {
+  OnlineTree model(params);
+  model.learn(test::random_stream(seed, n));
+  return *model;
 }
 
 /// A complete binary tree of 8 leaves that has learnt nothing, so that all labels tie. They are not in order.
-OnlinePlt ties() {
+Plt ties() {
   const std::vector<NodeId> parents{kNone, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6};
   std::vector<LabelId> labels(7, kNone);
   labels.insert(labels.end(), {5, 2, 7, 0, 3, 6, 1, 4});
-  return {make_params(), LabelTree(parents, labels)};
+  return Plt(LabelTree(parents, labels));
 }
 
 /// P(v | x), and in passing: it never exceeds the parent's.
-Real probability(const OnlinePlt& model, NodeId v, RowView x) {
+Real probability(const Plt& model, NodeId v, RowView x) {
   NodeScratch scratch;
   if (v == LabelTree::kRoot) {
     return model.root_probability(x, scratch);
@@ -43,7 +43,7 @@ Real probability(const OnlinePlt& model, NodeId v, RowView x) {
 }
 
 /// Looks at every leaf.
-std::vector<ScoredLabel> brute_force(const OnlinePlt& model, RowView x, const PredictParams& params) {
+std::vector<ScoredLabel> brute_force(const Plt& model, RowView x, const SearchParams& params) {
   std::vector<ScoredLabel> found;
   for (NodeId v = 0; v < model.n_nodes(); ++v) {
     if (model.tree().node(v).label != kNone) {
@@ -60,7 +60,7 @@ std::vector<ScoredLabel> brute_force(const OnlinePlt& model, RowView x, const Pr
   return found;
 }
 
-std::vector<ScoredLabel> found_by(const OnlinePlt& model, RowView x, const PredictParams& params) {
+std::vector<ScoredLabel> found_by(const Plt& model, RowView x, const SearchParams& params) {
   SearchScratch scratch;
   return search(model, x, params, scratch);
 }
@@ -79,13 +79,13 @@ std::vector<StreamExample> questions() {
 
 TEST("exact search equals a look at every leaf") {
   for (const Policy policy : test::kGrowingPolicies) {
-    const OnlinePlt model = trained(make_params(policy, 3, 5), 1, 150);
+    const Plt model = trained(make_params(policy, 3, 5), 1, 150);
     CHECK(model.n_labels() > 30);
     SearchScratch scratch;  // one for all: nothing of the last search may show
     for (const StreamExample& question : questions()) {
       for (const std::size_t top_k : {0U, 1U, 3U, 10U, 1000U}) {
         for (const Real threshold : {0.0F, 0.001F, 0.1F, 1.0F}) {
-          const PredictParams params{.top_k = top_k, .threshold = threshold};
+          const SearchParams params{.top_k = top_k, .threshold = threshold};
           CHECK(search(model, question.row(), params, scratch) == brute_force(model, question.row(), params));
         }
       }
@@ -104,12 +104,11 @@ TEST("exact search equals a look at every leaf, whatever turns scores into proba
   const LabelTree tree = trained(make_params(Policy::kRandom, 2, 4), 4, 150).tree();
   CHECK_EQ(tree.n_labels(), n_labels);
   for (const Loss loss : {Loss::kLogistic, Loss::kSquaredHinge}) {
-    const BatchParams batch{
-        .loss = loss, .cost = 1, .tolerance = 0.1, .max_iterations = 20, .prune = 0.1F, .normalize = false, .seed = 1};
-    const OnlinePlt model = train_batch(batch, tree, examples, 1);
+    const BatchParams batch{.loss = loss, .cost = 1, .tolerance = 0.1, .max_iterations = 20, .prune = 0.1F, .seed = 1};
+    const Plt model = train_batch(batch, tree, examples, 1);
     for (const StreamExample& question : questions()) {
-      for (const PredictParams& params :
-           {PredictParams{.top_k = 1}, PredictParams{.top_k = 7}, PredictParams{.threshold = 0.05F}, PredictParams{}}) {
+      for (const SearchParams& params :
+           {SearchParams{.top_k = 1}, SearchParams{.top_k = 7}, SearchParams{.threshold = 0.05F}, SearchParams{}}) {
         CHECK(found_by(model, question.row(), params) == brute_force(model, question.row(), params));
       }
     }
@@ -117,17 +116,17 @@ TEST("exact search equals a look at every leaf, whatever turns scores into proba
 }
 
 TEST("a beam as wide as the tree is exact") {
-  const OnlinePlt model = trained(make_params(Policy::kRandom, 2, 4), 2, 150);
+  const Plt model = trained(make_params(Policy::kRandom, 2, 4), 2, 150);
   for (const StreamExample& question : questions()) {
     for (const std::size_t top_k : {0U, 1U, 5U}) {
-      const PredictParams params{.top_k = top_k, .threshold = 0.001F, .beam = model.n_nodes()};
+      const SearchParams params{.top_k = top_k, .threshold = 0.001F, .beam = model.n_nodes()};
       CHECK(found_by(model, question.row(), params) == brute_force(model, question.row(), params));
     }
   }
 }
 
 TEST("a narrow beam finds some labels, with their right probabilities and in order") {
-  const OnlinePlt model = trained(make_params(Policy::kRandom, 2, 2), 3, 150);
+  const Plt model = trained(make_params(Policy::kRandom, 2, 2), 3, 150);
   for (const StreamExample& question : questions()) {
     const auto all = brute_force(model, question.row(), {});
     const auto found = found_by(model, question.row(), {.beam = 2});
@@ -141,7 +140,7 @@ TEST("a narrow beam finds some labels, with their right probabilities and in ord
 }
 
 TEST("equally probable labels come by ascending id") {
-  const OnlinePlt model = ties();
+  const Plt model = ties();
   for (const std::size_t beam : {0U, 100U}) {
     for (std::uint32_t top_k = 1; top_k <= 8; ++top_k) {
       const auto found = found_by(model, {}, {.top_k = top_k, .beam = beam});
@@ -160,15 +159,16 @@ TEST("a threshold takes labels that just reach it") {
 }
 
 TEST("an empty model finds nothing") {
-  const OnlinePlt model(make_params());
+  const Plt model{LabelTree()};
   CHECK(found_by(model, {}, {}).empty());
   CHECK(found_by(model, {}, {.top_k = 5, .beam = 3}).empty());
 }
 
 TEST("a model of one label finds it in the root") {
-  OnlinePlt model(make_params());
+  OnlineTree learning(make_params());
   const StreamExample example{.features = {1}, .values = {1}, .labels = {0}, .weight = 1};
-  model.learn(example.row(), example.labels, 1);
+  learning.learn(example);
+  const Plt& model = *learning;
   for (const std::size_t beam : {0U, 1U}) {
     const auto found = found_by(model, example.row(), {.top_k = 5, .beam = beam});
     CHECK_EQ(found.size(), 1U);

@@ -6,18 +6,21 @@
 
 #include "base/error.hpp"
 #include "base/math.hpp"
+#include "blocks/block_file.hpp"
 #include "blocks/sibling_block.hpp"
 #include "check.hpp"
 #include "helpers.hpp"
 
 using namespace oplt;
-using oplt::test::make_params;
 using oplt::test::same_bits;
-using oplt::test::saved_bytes;
 using oplt::test::StreamExample;
 using Positions = std::vector<std::uint32_t>;
 
 namespace {
+
+LearningParams learning(Real gate = 0) { return test::make_params(Policy::kFlat, 2, 2, gate).forest.learning; }
+
+constexpr std::uint32_t kFeatures = 100;  // more than the examples have
 
 /// One classifier alone, written for the eye: what a column of a block must equal to the bit.
 class Classifier {
@@ -31,7 +34,7 @@ class Classifier {
     return sum;
   }
 
-  void learn(RowView x, Real example_weight, bool target, const TrainParams& params) {
+  void learn(RowView x, Real example_weight, bool target, const LearningParams& params) {
     const Real gradient = target ? -sigmoid(-score(x)) : sigmoid(score(x));
     if (std::abs(gradient) < params.gate) {
       return;
@@ -77,12 +80,20 @@ std::vector<Step> random_steps(std::uint64_t seed, int n, std::uint32_t n_childr
   return steps;
 }
 
-void learn(SiblingBlock& block, const Step& step, const TrainParams& params) {
-  BlockScratch scratch;
-  block.learn(step.example.row(), step.example.weight, step.positives, params, scratch);
+/// Both halves of a step.
+void learn(SiblingBlock& block, RowView x, Real weight, const Positions& positives, const LearningParams& params,
+           BlockScratch& scratch) {
+  if (block.find_step(x, weight, positives, params, scratch)) {
+    block.take_step(x, params, scratch);
+  }
 }
 
-SiblingBlock trained(bool auxiliary, Column n_children, const std::vector<Step>& steps, const TrainParams& params) {
+void learn(SiblingBlock& block, const Step& step, const LearningParams& params) {
+  BlockScratch scratch;
+  learn(block, step.example.row(), step.example.weight, step.positives, params, scratch);
+}
+
+SiblingBlock trained(bool auxiliary, Column n_children, const std::vector<Step>& steps, const LearningParams& params) {
   SiblingBlock block(auxiliary, n_children);
   for (const Step& step : steps) {
     learn(block, step, params);
@@ -90,7 +101,7 @@ SiblingBlock trained(bool auxiliary, Column n_children, const std::vector<Step>&
   return block;
 }
 
-Classifier trained_alone(const std::vector<Step>& steps, bool target, const TrainParams& params) {
+Classifier trained_alone(const std::vector<Step>& steps, bool target, const LearningParams& params) {
   Classifier classifier;
   for (const Step& step : steps) {
     classifier.learn(step.example.row(), step.example.weight, target, params);
@@ -107,33 +118,38 @@ std::vector<std::vector<Cell>> cells_of_children(const SiblingBlock& block) {
   return result;
 }
 
-SiblingBlock load(std::span<const std::byte> bytes) {
-  Reader in(bytes);
-  SiblingBlock block = SiblingBlock::load(in);
-  in.expect_end();
+/// A file with this block alone.
+std::vector<std::byte> saved_bytes(const SiblingBlock& block) {
+  return test::file_of([&](ArrayWriter& out) {
+    const Blocks blocks(1, Shared(block));
+    save_blocks(blocks, std::vector<BlockId>{0}, out, "thing");
+  });
+}
+
+/// The block, where it lies in the file.
+SiblingBlock open(const std::vector<std::byte>& file) {
+  Blocks blocks = load_blocks(test::read_arrays(file), "thing");
+  CHECK_EQ(blocks.size(), 1U);
+  return std::move(blocks[0].write());
+}
+
+SiblingBlock load(const std::vector<std::byte>& file) {
+  SiblingBlock block = open(file);
+  block.check(kFeatures);
   return block;
 }
 
-/// A saved block as its parts: docs/format.md.
-struct Parts {
-  void save(Writer& out) const {
-    out.put(auxiliary);
-    out.put(n_columns);
-    out.put_array(std::span<const FeatureId>(features));
-    out.put_array(std::span<const std::uint64_t>(masks));
-    out.put_array(std::span<const Real>(weights));
-    out.put_array(std::span<const Real>(accumulators));
-  }
-
-  std::uint8_t auxiliary = 0;
-  std::uint32_t n_columns = 2;
-  std::vector<FeatureId> features{3, 8};
-  std::vector<std::uint64_t> masks{0b01, 0b11};
-  std::vector<Real> weights{1, 2, 3};
-  std::vector<Real> accumulators{4, 5, 6};
+/// What a file has of a block; its slots and words follow each other in another array.
+struct Header {
+  std::uint32_t flags;
+  std::uint32_t n_children;
+  std::uint32_t mask_words;
+  std::uint32_t n_rows;
+  std::uint64_t n_slots;
+  std::uint64_t n_words;
 };
 
-void check_columns_equal_classifiers(bool auxiliary, Column n_children, const TrainParams& params,
+void check_columns_equal_classifiers(bool auxiliary, Column n_children, const LearningParams& params,
                                      const Kernels& kernels) {
   SiblingBlock block(auxiliary, n_children);
   std::vector<Classifier> alone(n_children);
@@ -150,7 +166,7 @@ void check_columns_equal_classifiers(bool auxiliary, Column n_children, const Tr
       alone[child].learn(x, step.example.weight, target, params);
     }
     auxiliary_alone.learn(x, step.example.weight, true, params);
-    block.learn(x, step.example.weight, step.positives, params, scratch);
+    learn(block, x, step.example.weight, step.positives, params, scratch);
   }
   for (Column child = 0; child < n_children; ++child) {
     CHECK(same_bits(block.child_cells(child), alone[child].cells()));
@@ -163,7 +179,7 @@ void check_columns_equal_classifiers(bool auxiliary, Column n_children, const Tr
 TEST("columns learn to the bit as classifiers alone do") {
   for (const Real gate : {0.0F, 0.1F}) {
     for (const Column n_columns : {1U, 2U, 3U, 17U, 33U, 64U, 65U, 130U}) {
-      const TrainParams params = make_params(Policy::kFlat, 2, 2, gate);
+      const LearningParams params = learning(gate);
       for (const Kernels* version : {&kernels(), &portable_kernels()}) {
         check_columns_equal_classifiers(false, n_columns, params, *version);
         check_columns_equal_classifiers(true, n_columns - 1, params, *version);
@@ -174,8 +190,8 @@ TEST("columns learn to the bit as classifiers alone do") {
 
 TEST("the gate does make a difference to these examples") {
   const std::vector<Step> steps = random_steps(16, 120, 16);
-  const auto all = cells_of_children(trained(false, 16, steps, make_params(Policy::kFlat, 2, 2, 0)));
-  const auto gated = cells_of_children(trained(false, 16, steps, make_params(Policy::kFlat, 2, 2, 0.1F)));
+  const auto all = cells_of_children(trained(false, 16, steps, learning()));
+  const auto gated = cells_of_children(trained(false, 16, steps, learning(0.1F)));
   int n_different = 0;
   for (Column column = 0; column < 16; ++column) {
     n_different += all[column] == gated[column] ? 0 : 1;
@@ -191,7 +207,7 @@ TEST("with the gate, a classifier that is sure of an example does not touch its 
   steps.push_back({with_news, {0}});  // now column 0 is wrong, and column 1 too
   const auto n_features = [&](Real gate, std::size_t n_steps) {
     const std::vector<Step> first(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(n_steps));
-    const SiblingBlock block = trained(false, 2, first, make_params(Policy::kFlat, 2, 2, gate));
+    const SiblingBlock block = trained(false, 2, first, learning(gate));
     return std::pair(block.child_cells(0).size(), block.child_cells(1).size());
   };
   CHECK(n_features(0, 101) == std::pair(2UL, 2UL));
@@ -202,7 +218,7 @@ TEST("with the gate, a classifier that is sure of an example does not touch its 
 TEST("an added child is the classifier that saw everything as negative") {
   for (const Real gate : {0.0F, 0.1F}) {
     for (const Column n_children : {0U, 1U, 3U, 31U, 62U, 63U, 64U, 127U}) {
-      const TrainParams params = make_params(Policy::kFlat, 2, 2, gate);
+      const LearningParams params = learning(gate);
       std::vector<Step> steps = random_steps(n_children + 1, 50, n_children);
       SiblingBlock block = trained(true, n_children, steps, params);
       block.add_child();
@@ -219,7 +235,7 @@ TEST("an added child is the classifier that saw everything as negative") {
 
 TEST("children that are added while others learn equal classifiers that saw everything") {
   for (const Real gate : {0.0F, 0.1F, 0.4F}) {
-    const TrainParams params = make_params(Policy::kFlat, 2, 2, gate);
+    const LearningParams params = learning(gate);
     Random random(11);
     SiblingBlock block(true, 0);
     std::vector<Step> steps;
@@ -267,18 +283,20 @@ TEST("children that are added while others learn equal classifiers that saw ever
 }
 
 TEST("adding a child takes no memory until a row is touched, also after loading") {
-  SiblingBlock block = trained(true, 1, random_steps(13, 40, 1), make_params());
+  SiblingBlock block = trained(true, 1, random_steps(13, 40, 1), learning());
   const std::size_t before = block.memory_bytes();
   for (int i = 0; i < 60; ++i) {
     block.add_child();
   }
   CHECK_EQ(block.memory_bytes(), before);
   CHECK(block.n_cells() > 60 * block.n_rows() / 2);
-  CHECK(load(saved_bytes(block)).memory_bytes() <= before);
+  const SiblingBlock loaded = load(saved_bytes(block));
+  CHECK_EQ(loaded.memory_bytes(), 0U);  // it lies in the file
+  CHECK(SiblingBlock(loaded).memory_bytes() <= before);
 }
 
 TEST("adding a child leaves the other columns alone") {
-  SiblingBlock block = trained(true, 5, random_steps(2, 40, 5), make_params());
+  SiblingBlock block = trained(true, 5, random_steps(2, 40, 5), learning());
   for (Column n_children = 5; n_children < 200; ++n_children) {  // over 64 and 128 columns
     auto expected = cells_of_children(block);
     const std::vector<Cell> auxiliary = block.auxiliary_cells();
@@ -292,7 +310,7 @@ TEST("adding a child leaves the other columns alone") {
 
 TEST("a parent block has the auxiliary classifier twice") {
   for (const Real gate : {0.0F, 0.1F}) {
-    const TrainParams params = make_params(Policy::kFlat, 2, 2, gate);
+    const LearningParams params = learning(gate);
     const std::vector<Step> steps = random_steps(3, 40, 70);
     const SiblingBlock block = trained(true, 70, steps, params);
     const SiblingBlock parent = block.parent_block();
@@ -307,7 +325,7 @@ TEST("a parent block has the auxiliary classifier twice") {
 TEST("dropping the auxiliary classifier keeps the children's cells") {
   for (const Real gate : {0.0F, 0.2F}) {
     for (const Column n_children : {1U, 2U, 63U, 64U, 65U, 127U, 128U, 129U}) {
-      const TrainParams params = make_params(Policy::kFlat, 2, 2, gate);
+      const LearningParams params = learning(gate);
       std::vector<Step> steps = random_steps(4, 40, n_children);
       SiblingBlock block = trained(true, n_children, steps, params);
       const auto expected = cells_of_children(block);
@@ -325,7 +343,7 @@ TEST("dropping the auxiliary classifier keeps the children's cells") {
 TEST("a loaded block has the same bytes and cells, and learns on as if it had never been saved") {
   for (const Real gate : {0.0F, 0.1F}) {
     for (const Column n_children : {0U, 1U, 2U, 63U, 64U, 65U, 130U}) {
-      const TrainParams params = make_params(Policy::kFlat, 2, 2, gate);
+      const LearningParams params = learning(gate);
       SiblingBlock block = trained(true, n_children, random_steps(6, 40, n_children), params);
       const auto bytes = saved_bytes(block);
       SiblingBlock loaded = load(bytes);
@@ -350,7 +368,7 @@ TEST("an untouched block is saved and loaded") {
 }
 
 TEST("saved bytes do not tell how a block has grown") {
-  const TrainParams params = make_params(Policy::kFlat, 2, 2, 0.1F);
+  const LearningParams params = learning(0.1F);
   const std::vector<Step> steps = random_steps(8, 40, 0);
   for (const Column n_children : {1U, 63U, 64U, 100U, 128U}) {
     SiblingBlock grown = trained(true, 0, steps, params);
@@ -367,8 +385,8 @@ TEST("a touched cell that holds nothing is not saved") {
   constexpr Real kTiny = std::numeric_limits<Real>::denorm_min();  // half of it, the gradient's part, rounds to 0
   const StreamExample with_tiny{.features = {2, 5}, .values = {1, kTiny}, .labels = {}, .weight = 1};
   const StreamExample without{.features = {2}, .values = {1}, .labels = {}, .weight = 1};
-  const SiblingBlock a = trained(false, 2, {{with_tiny, {0}}}, make_params());
-  const SiblingBlock b = trained(false, 2, {{without, {0}}}, make_params());
+  const SiblingBlock a = trained(false, 2, {{with_tiny, {0}}}, learning());
+  const SiblingBlock b = trained(false, 2, {{without, {0}}}, learning());
   CHECK_EQ(a.child_cells(0).size(), 1U);
   CHECK(saved_bytes(a) == saved_bytes(b));
 }
@@ -390,46 +408,168 @@ TEST("weights that were solved elsewhere score, and are saved and loaded, like l
   CHECK_EQ(scores[1], 0.0F);
   CHECK_EQ(scores[3], 0.0F);
   CHECK_EQ(scores[69], 3.0F);
-  const auto bytes = saved_bytes(block);
-  Reader in(bytes);
-  CHECK(saved_bytes(SiblingBlock::load(in)) == bytes);
+  CHECK(saved_bytes(load(saved_bytes(block))) == saved_bytes(block));
 }
 
 TEST("memory is counted") {
-  const SiblingBlock block = trained(true, 10, random_steps(9, 40, 10), make_params());
+  const SiblingBlock block = trained(true, 10, random_steps(9, 40, 10), learning());
   CHECK(block.memory_bytes() >= block.n_rows() * 11 * 2 * sizeof(Real));
 }
 
-TEST("parts that fit are loaded") {
-  const SiblingBlock block = load(saved_bytes(Parts()));
-  CHECK_EQ(block.child_cells(0), (std::vector<Cell>{{3, 1, 4}, {8, 2, 5}}));
-  CHECK_EQ(block.child_cells(1), (std::vector<Cell>{{8, 3, 6}}));
+TEST("several blocks lie in a file in the order that they are saved in") {
+  Blocks blocks;
+  for (const Column n_children : {0U, 3U, 70U}) {
+    blocks.emplace_back(trained(true, n_children, random_steps(14, 20, n_children), learning()));
+  }
+  const std::vector<BlockId> order{2, 0, 1, 2};
+  const auto file = test::file_of([&](ArrayWriter& out) { save_blocks(blocks, order, out, "thing"); });
+  const Blocks loaded = load_blocks(test::read_arrays(file), "thing");
+  CHECK_EQ(loaded.size(), order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    loaded[i]->check(kFeatures);
+    CHECK(saved_bytes(*loaded[i]) == saved_bytes(*blocks[order[i]]));
+  }
 }
 
-TEST("parts that do not fit together throw") {
-  const auto refused = [](const Parts& parts) { CHECK_THROWS(FormatError, load(saved_bytes(parts))); };
-  refused({.auxiliary = 1, .n_columns = 0, .features = {}, .masks = {}, .weights = {}, .accumulators = {}});
-  refused({.n_columns = 1});                                // a mask bit beyond the columns
-  refused({.n_columns = 65});                               // too few mask words
-  refused({.masks = {0b01}});                               // a row without a mask
-  refused({.masks = {0b01, 0b11, 0}});                      // a mask without a row
-  refused({.masks = {0b01, 0b01}});                         // a weight too many
-  refused({.masks = {0b11, 0b11}});                         // a weight too few
-  refused({.weights = {1, 2}, .accumulators = {4, 5, 6}});  // a weight without a cell
-  refused({.weights = {1, 2, 3}, .accumulators = {4, 5}});
-  refused({.features = {8, 3}});                          // out of order
-  refused({.features = {3, 3}});                          // twice
-  refused({.n_columns = 66, .masks = {1, 0, 1, 0b110}});  // beyond, in the second word
+TEST("a block that others hold is copied before it learns, and only if it does") {
+  const StreamExample bias{.features = {kBiasFeature}, .values = {1}, .labels = {}, .weight = 1};
+  Shared<SiblingBlock> block(SiblingBlock(false, 1));
+  BlockScratch scratch;
+  for (int i = 0; i < 100; ++i) {
+    learn(block, bias.row(), 1, Positions{0}, learning(0.1F), scratch);
+  }
+  const Shared<SiblingBlock> held = block;
+  const auto before = saved_bytes(*held);
+  learn(block, bias.row(), 1, Positions{0}, learning(0.1F), scratch);  // it is sure: no step
+  CHECK(&*block == &*held);
+  learn(block, bias.row(), 1, Positions{}, learning(0.1F), scratch);
+  CHECK(&*block != &*held);
+  CHECK(saved_bytes(*held) == before);
+  CHECK(saved_bytes(*block) != before);
 }
 
-TEST("a truncated block throws wherever it ends") {
-  const auto bytes = saved_bytes(trained(true, 3, random_steps(10, 3, 3), make_params()));
-  for (std::size_t n = 0; n < bytes.size(); ++n) {
-    CHECK_THROWS(FormatError, load(std::span(bytes).first(n)));
+TEST("a copy of a block learns on as the block does") {
+  for (const Column n_children : {1U, 70U}) {
+    Shared<SiblingBlock> block(trained(true, n_children, random_steps(6, 40, n_children), learning()));
+    SiblingBlock alone = *block;
+    BlockScratch scratch;
+    for (const Step& step : random_steps(7, 20, n_children)) {
+      const Shared<SiblingBlock> held = block;  // so that each step is taken by a new copy
+      learn(block, step.example.row(), step.example.weight, step.positives, learning(), scratch);
+      learn(alone, step, learning());
+    }
+    CHECK(saved_bytes(*block) == saved_bytes(alone));
+  }
+}
+
+TEST("a block for prediction has the scores of the children, without what is smaller than prune") {
+  for (const Column n_children : {1U, 3U, 70U}) {
+    const SiblingBlock block = trained(true, n_children, random_steps(15, 60, n_children), learning());
+    const SiblingBlock all = block.for_prediction(0);
+    const SiblingBlock some = block.for_prediction(0.2F);
+    CHECK(!all.has_auxiliary() && !all.rows().has_accumulators());
+    CHECK(all.memory_bytes() < block.memory_bytes());
+    CHECK(some.n_cells() < all.n_cells());
+    BlockScratch scratch;
+    BlockScratch other_scratch;
+    for (const Step& step : random_steps(16, 20, n_children)) {
+      const RowView x = step.example.row();
+      CHECK(std::ranges::equal(all.child_scores(x, scratch), block.child_scores(x, other_scratch)));
+    }
+    for (Column child = 0; child < n_children; ++child) {
+      std::vector<Cell> expected = block.child_cells(child);
+      for (Cell& cell : expected) {
+        cell.accumulator = 0;
+      }
+      CHECK_EQ(all.child_cells(child), expected);
+      std::erase_if(expected, [](const Cell& cell) { return std::abs(cell.weight) < 0.2F; });
+      CHECK_EQ(some.child_cells(child), expected);
+    }
+    CHECK(saved_bytes(load(saved_bytes(some))) == saved_bytes(some));
+    CHECK(saved_bytes(load(saved_bytes(block)).for_prediction(0.2F)) == saved_bytes(some));
+  }
+}
+
+TEST("a block that was saved is the same block, and saved again the same bytes") {
+  const SiblingBlock block = trained(true, 3, random_steps(17, 40, 3), learning());
+  const SiblingBlock canonical = load(saved_bytes(block));
+  canonical.check(kFeatures);
+  CHECK(cells_of_children(canonical) == cells_of_children(block));
+  CHECK(same_bits(canonical.auxiliary_cells(), block.auxiliary_cells()));
+  CHECK(saved_bytes(SiblingBlock(canonical)) == saved_bytes(canonical));  // a copy is its own, and made canonical anew
+}
+
+TEST("blocks whose parts do not fit together are refused when they are opened") {
+  const auto file = saved_bytes(trained(true, 3, random_steps(10, 10, 3), learning()));
+  const Header header = test::read_arrays(file).get<Header>("thing/blocks")[0];
+  const auto refused = [&](auto change, const char* text) {
+    Header changed = header;
+    change(changed);
+    CHECK_THROWS_WITH(FormatError, text, open(test::with_value(file, "thing/blocks", 0, changed)));
+  };
+  refused([](Header& h) { h.n_children = 64; }, "masks");
+  refused([](Header& h) { h.mask_words = 0; }, "masks");
+  refused([](Header& h) { h.mask_words = ~0U; }, "masks");
+  refused([](Header& h) { h.n_rows = static_cast<std::uint32_t>(h.n_slots); }, "slots");
+  refused([](Header& h) { h.n_slots = 0; }, "slots");
+  refused([](Header& h) { h.n_slots = 3; }, "slots");
+  refused([](Header& h) { h.n_slots <<= 40; }, "beyond the end");
+  refused([](Header& h) { h.n_words = ~std::uint64_t{0}; }, "beyond the end");
+  refused([](Header& h) { ++h.n_words; }, "beyond the end");
+  refused([](Header& h) { --h.n_words; }, "left over");
+}
+
+TEST("content that could do harm does not pass the check of a block") {
+  const auto file = saved_bytes(trained(false, 2, random_steps(10, 10, 2), learning()));
+  const auto cells = test::read_arrays(file).get<std::uint64_t>("thing/cells");
+  const Header header = test::read_arrays(file).get<Header>("thing/blocks")[0];
+  const auto with_header = [&](auto change) {
+    Header changed = header;
+    change(changed);
+    return test::with_value(file, "thing/blocks", 0, changed);
+  };
+  CHECK_THROWS_WITH(FormatError, "beyond the last column", load(with_header([](Header& h) { h.n_children = 1; })));
+  CHECK_THROWS_WITH(FormatError, "as many", load(with_header([](Header& h) { --h.n_rows; })));
+  CHECK_THROWS(FormatError, load(with_header([](Header& h) { h.flags ^= 2; })));  // accumulators
+  load(with_header([](Header& h) { h.flags ^= 1; }));                             // an auxiliary classifier of zeros
+
+  const auto with_cell = [&](std::size_t i, std::uint64_t value) {
+    return test::with_value(file, "thing/cells", i, value);
+  };
+  std::vector<std::size_t> used;  // slots
+  for (std::size_t i = 0; i < header.n_slots; ++i) {
+    if (cells[i] >> 32 != kNone) {
+      used.push_back(i);
+    }
+  }
+  const std::uint64_t first = cells[used[0]];  // the row, then the feature
+  const std::uint64_t row = first >> 32;
+  CHECK_THROWS_WITH(FormatError, "row of its own", load(with_cell(used[0], (header.n_words << 32) | (first & kNone))));
+  CHECK_THROWS_WITH(FormatError, "no name", load(with_cell(used[0], (first >> 32 << 32) | kFeatures)));
+  CHECK_THROWS_WITH(FormatError, "looked for", load(with_cell(used[0], (first >> 32 << 32) | 99)));
+  CHECK_THROWS_WITH(FormatError, "as many", load(with_cell(used[0], ~std::uint64_t{0})));
+  const std::uint64_t second = cells[used[1]];
+  CHECK_THROWS_WITH(FormatError, "row of its own", load(with_cell(used[1], (first >> 32 << 32) | (second & kNone))));
+  const std::size_t mask = header.n_slots + row;
+  CHECK_THROWS_WITH(FormatError, "beyond the last column", load(with_cell(mask, cells[mask] | 8)));
+  CHECK_THROWS_WITH(FormatError, "no cell", load(with_cell(mask, 0)));
+  constexpr std::uint64_t kNoNumbers = 0x7FC00000'7FC00000;
+  CHECK_THROWS_WITH(FormatError, "weight is not finite", load(with_cell(mask + 1, kNoNumbers)));
+  CHECK_THROWS_WITH(FormatError, "no sum of squares", load(with_cell(mask + 2, kNoNumbers)));
+  CHECK_THROWS_WITH(FormatError, "no sum of squares", load(with_cell(mask + 2, 0xBF800000'BF800000)));
+  CHECK_THROWS_WITH(FormatError, "no name", open(file).check(3));
+}
+
+TEST("a truncated file of blocks throws wherever it ends") {
+  const auto file = saved_bytes(trained(true, 3, random_steps(10, 3, 3), learning()));
+  for (std::size_t n = 0; n < file.size(); ++n) {
+    CHECK_THROWS(FormatError, open({file.begin(), file.begin() + static_cast<std::ptrdiff_t>(n)}));
   }
 }
 
 TEST("rows in a block without columns throw") {
-  const Parts parts{.n_columns = 0, .features = {1}, .masks = {}, .weights = {}, .accumulators = {}};
-  CHECK_THROWS(FormatError, load(saved_bytes(parts)));
+  const auto file = saved_bytes(trained(false, 1, random_steps(10, 3, 1), learning()));
+  Header header = test::read_arrays(file).get<Header>("thing/blocks")[0];
+  header.n_children = 0;
+  CHECK_THROWS_WITH(FormatError, "beyond the last column", load(test::with_value(file, "thing/blocks", 0, header)));
 }

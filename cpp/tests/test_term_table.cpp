@@ -12,6 +12,8 @@
 
 using namespace oplt;
 using oplt::test::saved_bytes;
+using oplt::test::with_array;
+using oplt::test::with_value;
 using Strings = std::vector<std::string>;
 
 namespace {
@@ -67,10 +69,8 @@ class Plain {
 };
 
 TermTable reloaded(const TermTable& table, std::uint32_t hash_bits, std::uint32_t limit) {
-  const auto bytes = saved_bytes(table);
-  Reader in(bytes);
-  TermTable loaded = TermTable::load(hash_bits, limit, in);
-  in.expect_end();
+  TermTable loaded = TermTable::load(test::read_arrays(saved_bytes(table)), "thing", hash_bits, limit);
+  loaded.check();
   return loaded;
 }
 
@@ -218,31 +218,154 @@ TEST("a loaded table equals the saved one and goes on like it") {
   }
 }
 
-TEST("a damaged table throws") {
-  TermTable table(0, 0);
-  teach(table, {"pear", "apple"});
-  auto bytes = saved_bytes(table);
-  for (std::size_t n = 0; n < bytes.size(); ++n) {
-    Reader in{std::span(bytes).first(n)};
-    CHECK_THROWS(FormatError, TermTable::load(0, 0, in));
-  }
-  Reader too_many(bytes);
-  CHECK_THROWS_WITH(FormatError, "2 terms, more than max_features", TermTable::load(0, 1, too_many));
-  bytes[12] = std::byte{0};  // the first score
-  Reader no_count(bytes);
-  CHECK_THROWS_WITH(FormatError, "wrong count", TermTable::load(0, 0, no_count));
-
-  TermTable hashed(20, 0);
-  teach(hashed, {"pear"});
-  Reader fewer_bits(bytes = saved_bytes(hashed));
-  CHECK_THROWS_WITH(FormatError, "a hash of more than 3 bits", TermTable::load(3, 0, fewer_bits));
-}
-
 TEST("memory counts long terms") {
   TermTable table(0, 0);
   teach(table, {"a"});
   const std::size_t before = table.memory_bytes();
   TermTable other(0, 0);
   teach(other, {std::string(1000, 'a')});
-  CHECK(other.memory_bytes() >= before + 1000);
+  CHECK(other.memory_bytes() >= before + 999);
+}
+
+namespace {
+
+using Kind = std::pair<std::uint32_t, std::uint32_t>;  // hash_bits and limit
+const std::vector<Kind> kKinds{{0, 0}, {0, 30}, {5, 0}, {5, 20}};
+
+TermTable open(const std::vector<std::byte>& file, Kind kind = {0, 0}) {
+  return TermTable::load(test::read_arrays(file), "thing", kind.first, kind.second);
+}
+
+void teach_many(TermTable& table, std::uint32_t begin, std::uint32_t end) {
+  Random random(begin);
+  for (std::uint32_t i = begin; i < end; ++i) {
+    teach(table, {random_word(random, i), "x" + std::to_string(i % 9)});
+  }
+}
+
+/// What the file has of a term.
+struct Entry {
+  std::uint64_t begin;
+  std::uint64_t hash;
+  std::uint64_t last_text;
+  std::uint32_t length;
+  std::uint32_t score;
+  std::uint32_t inherited;
+  std::uint32_t is_chars;
+};
+
+struct Slot {
+  std::uint32_t tag;
+  std::uint32_t id;
+};
+
+}  // namespace
+
+TEST("a table is used where it lies in a file, and goes on from there") {
+  for (const Kind& kind : kKinds) {
+    for (const std::uint32_t n : {0U, 1U, 400U}) {
+      TermTable table(kind.first, kind.second);
+      teach_many(table, 0, n);
+      table.check();
+      const auto file = saved_bytes(table);
+      TermTable loaded = open(file, kind);
+      loaded.check();
+      CHECK_EQ(loaded.memory_bytes(), 0U);
+      for (std::uint32_t id = 0; id < table.size(); ++id) {
+        CHECK_EQ(loaded.find(table.term(id)), id);
+        CHECK_EQ(loaded.n_texts_with(id), table.n_texts_with(id));
+      }
+      CHECK(saved_bytes(loaded) == file);
+      const TermTable untouched = loaded;
+      teach_many(table, n, 800);
+      teach_many(loaded, n, 800);
+      loaded.check();
+      CHECK(saved_bytes(loaded) == saved_bytes(table));
+      CHECK(saved_bytes(untouched) == file);
+    }
+  }
+}
+
+TEST("equal tables write equal arrays, however they grew") {
+  for (const Kind& kind : kKinds) {
+    TermTable table(kind.first, kind.second);
+    teach_many(table, 0, 3000);
+    CHECK(saved_bytes(reloaded(table, kind.first, kind.second)) == saved_bytes(table));
+  }
+}
+
+TEST("the texts of terms that have gone do not pile up") {
+  TermTable table(0, 50);
+  std::size_t most = 0;
+  for (std::uint32_t i = 0; i < 20'000; ++i) {
+    teach(table, {std::string(100, 'a') + std::to_string(i)});
+    most = std::max(most, table.memory_bytes());
+  }
+  table.check();
+  CHECK(most < 50 * (110 * 3 + 200));
+}
+
+TEST("arrays of the wrong sizes are refused when a table is opened") {
+  TermTable table(0, 0);
+  teach_many(table, 0, 100);
+  const auto file = saved_bytes(table);
+  CHECK_THROWS_WITH(FormatError, "max_features", open(file, {0, table.size() - 1}));
+  CHECK_THROWS_WITH(FormatError, "hash table", open(with_array<Slot>(file, "thing/slots", std::vector<Slot>(100))));
+}
+
+TEST("content that could do harm does not pass the check of a table") {
+  TermTable table(0, 0);
+  teach(table, {"pear", "apple", "fig"});
+  teach(table, {"pear"});
+  const auto file = saved_bytes(table);
+  const auto arrays = test::read_arrays(file);
+  const Entry entry = arrays.get<Entry>("thing/terms")[0];
+  const auto slots = arrays.get<Slot>("thing/slots");
+  const auto slot_of = [&](std::uint32_t id) {
+    return static_cast<std::size_t>(std::find_if(slots.begin(), slots.end(), [id](Slot s) { return s.id == id; }) -
+                                    slots.begin());
+  };
+  const auto refuses = [&](auto change, const char* text) {
+    Entry changed = entry;
+    change(changed);
+    CHECK_THROWS_WITH(FormatError, text, open(with_value(file, "thing/terms", 0, changed)).check());
+  };
+  refuses([](Entry& e) { e.begin = ~std::uint64_t{0}; }, "beyond");
+  refuses([](Entry& e) { e.length = 100; }, "beyond");
+  refuses([](Entry& e) { e.is_chars = 2; }, "beyond");
+  refuses([](Entry& e) { e.score = 0; }, "wrong count");
+  refuses([](Entry& e) { e.score = 3; }, "wrong count");
+  refuses([](Entry& e) { e.inherited = 2; }, "wrong count");
+  refuses([](Entry& e) { e.last_text = 3; }, "wrong count");
+  refuses([](Entry& e) { ++e.hash; }, "wrong hash");
+  refuses([](Entry& e) { e.is_chars = 1; }, "wrong hash");
+  refuses([](Entry& e) { e.length = 0; }, "empty");
+  refuses([&](Entry& e) { e = arrays.get<Entry>("thing/terms")[1]; }, "length");
+  const auto with_slot = [&](std::size_t i, Slot slot) { return open(with_value(file, "thing/slots", i, slot)); };
+  CHECK_THROWS_WITH(FormatError, "there is not", with_slot(slot_of(0), {0, 3}).check());
+  CHECK_THROWS_WITH(FormatError, "as many", with_slot(slot_of(0), {0, kNone}).check());
+  CHECK_THROWS_WITH(FormatError, "as many", with_slot(slot_of(kNone), {0, 2}).check());
+  CHECK_THROWS_WITH(FormatError, "not found", with_slot(slot_of(0), {0, 0}).check());
+  CHECK_THROWS_WITH(FormatError, "not found", with_slot(slot_of(0), slots[slot_of(1)]).check());
+  CHECK_THROWS_WITH(FormatError, "more bits", open(file, {20, 0}).check());
+}
+
+TEST("a hash of too many bits does not pass the check of a table") {
+  TermTable table(20, 0);
+  teach(table, {"pear", "apple"});
+  open(saved_bytes(table), {20, 0}).check();
+  CHECK_THROWS_WITH(FormatError, "more bits", open(saved_bytes(table), {3, 0}).check());
+}
+
+TEST("whatever passes the check of a table does no harm") {
+  for (const Kind& kind : kKinds) {
+    TermTable table(kind.first, kind.second);
+    teach_many(table, 0, 100);
+    CHECK(test::n_harmless(saved_bytes(table), 2000, [&](const std::vector<std::byte>& file) {
+            TermTable loaded = open(file, kind);
+            loaded.check();
+            teach_many(loaded, 50, 200);
+            loaded.check();
+          }) > 50);
+  }
 }

@@ -12,14 +12,19 @@
 #include "encode/text_features.hpp"
 #include "helpers.hpp"
 #include "labelled_texts.hpp"
-#include "model/model.hpp"
+#include "learners.hpp"
+#include "model/online_model.hpp"
+#include "named_examples.hpp"
 
 using namespace oplt;
+using oplt::test::ask;
 using oplt::test::crowded_text;
 using oplt::test::kPlainText;
 using oplt::test::LabelledTexts;
+using oplt::test::loaded;
 using oplt::test::make_params;
 using oplt::test::saved_bytes;
+using oplt::test::started;
 
 namespace {
 
@@ -38,17 +43,11 @@ std::map<std::string, Real> learnt(const TextParams& params, std::string_view te
   return named(features, row);
 }
 
-TrainParams with_replay() {
-  TrainParams params = make_params();
-  params.replay = 1;
-  return params;
-}
-
-TrainParams with_all_switches() {
-  TrainParams params = with_replay();
+ModelParams with_all_switches() {
+  ModelParams params = make_params();
   params.label_memory = 8;
-  params.trees = 2;
-  params.warm_up = 70;
+  params.forest.trees = 2;
+  params.forest.warm_up = 70;
   return params;
 }
 
@@ -150,38 +149,38 @@ TEST("settings that do not go together are refused") {
   CHECK_THROWS_WITH(InvalidParameter, "hash_bits", changed(&TextParams::hash_bits, 32).validate());
   TextParams none = kPlainText;
   none.min_words = none.max_words = 0;
-  CHECK_THROWS_WITH(InvalidParameter, "without both", none.validate());
+  CHECK_THROWS_WITH(InvalidParameter, "ngrams", none.validate());
 }
 
 TEST("a model of texts is the same one by one, in batches, on threads and after loading") {
   const LabelledTexts stream(120);
   const TextParams text = crowded_text();
-  for (const TrainParams& params : {make_params(), with_all_switches()}) {
-    Model expected(params, TextFeatures(text));
+  for (const ModelParams& params : {make_params(), with_all_switches()}) {
+    OnlineModel expected(params, started(params, text));
     for (std::size_t i = 0; i < 120; ++i) {
       stream.teach(expected, i, i + 1, 1);
     }
     for (const std::size_t threads : {1U, 3U}) {
-      Model model(params, TextFeatures(text));
+      OnlineModel model(params, started(params, text));
       stream.teach(model, 0, 50, threads);
-      Model loaded(params, saved_bytes(model), text);
-      stream.teach(loaded, 50, 120, threads);
-      CHECK(saved_bytes(loaded) == saved_bytes(expected));
-      const Predictions answers = loaded.predict_texts(stream.views, {.top_k = 3, .threads = threads});
-      CHECK_EQ(answers.probabilities, expected.predict_texts(stream.views, {.top_k = 3}).probabilities);
+      OnlineModel going_on(params, loaded(params, saved_bytes(model), text));
+      stream.teach(going_on, 50, 120, threads);
+      CHECK(saved_bytes(going_on) == saved_bytes(expected));
+      CHECK(ask(going_on, stream.inputs(), {.top_k = 3}, threads) == ask(expected, stream.inputs()));
     }
-    CHECK_EQ(expected.n_features(), 25U);
-    CHECK(expected.memory_use().total() > expected.text_features()->terms().memory_bytes());
+    const ModelState state = expected.snapshot();
+    CHECK_EQ(state.encoder->n_features(), 25U);
+    CHECK(state.memory_use().features >= state.encoder->text_features()->terms().memory_bytes());
+    CHECK(state.memory_use().total() > state.memory_use().features);
   }
 }
 
 TEST("texts are kept for later as the rows that they were when they were learnt") {
   const LabelledTexts stream(60);
-  TrainParams params = make_params();
-  params.warm_up = 60;
-  params.replay = 1;
-  Model model(params, TextFeatures(crowded_text()));
-  Forest expected(params);
+  ModelParams params = make_params();
+  params.forest.warm_up = 60;
+  OnlineModel model(params, started(params, crowded_text()));
+  test::OnlineForest expected(params);
   TextFeatures features(crowded_text());
   RowBuilder row_builder;
   std::vector<LabelId> ids(100, kNone);  // by name, in order of arrival
@@ -190,57 +189,58 @@ TEST("texts are kept for later as the rows that they were when they were learnt"
   for (std::size_t i = 0; i < 60; ++i) {
     stream.teach(model, i, i + 1, 1);
     features.learn(stream.views[i], text);
-    row_builder.start(text.ids.size(), 1);
-    const RowView row = row_builder.build(text.ids, text.values, params);
+    row_builder.clear();
+    const RowView row = row_builder.build(text.ids, text.values, params.rows);
     LabelId& id = ids[static_cast<std::size_t>(stream.labels[i])];
     id = id == kNone ? n_ids++ : id;
-    expected.learn(1, [&](std::size_t) { return Example{row, {&id, 1}, 1}; }, 1);
+    expected.learn(test::StreamExample{
+        {row.features.begin(), row.features.end()}, {row.values.begin(), row.values.end()}, {id}, 1});
   }
-  model.inspect([&](const Forest& forest, const auto&...) { CHECK(saved_bytes(forest) == saved_bytes(expected)); });
+  CHECK(saved_bytes(model.snapshot().forest) == saved_bytes(*expected));
 }
 
 TEST("a text that is kept for later and has features that the text features lack is refused") {
   const LabelledTexts stream(40);
-  for (const TrainParams& params : {with_all_switches(), with_replay()}) {
-    Model model(params, TextFeatures(kPlainText));
+  ModelParams one_tree = make_params();
+  one_tree.forest.warm_up = 70;
+  for (const ModelParams& params : {with_all_switches(), one_tree}) {
+    OnlineModel model(params, started(params, kPlainText));
     stream.teach(model, 0, 40, 1);
-    const std::vector<std::byte> saved = saved_bytes(model);
-    const auto with_text = [&](const TextFeatures& text) {
-      const std::size_t begin = saved_bytes(Vocabulary()).size();
-      const std::size_t end = begin + saved_bytes(*model.text_features()).size();
-      std::vector<std::byte> bytes(saved.begin(), saved.begin() + static_cast<std::ptrdiff_t>(begin));
-      const std::vector<std::byte> other = saved_bytes(text);
-      bytes.insert(bytes.end(), other.begin(), other.end());
-      bytes.insert(bytes.end(), saved.begin() + static_cast<std::ptrdiff_t>(end), saved.end());
-      return bytes;
-    };
-    CHECK(with_text(*model.text_features()) == saved);
-    CHECK(saved_bytes(Model(params, saved, kPlainText)) == saved);
-    CHECK_THROWS_WITH(FormatError, "kept", Model(params, with_text(TextFeatures(kPlainText)), kPlainText));
+    ModelState state = model.snapshot();
+    CHECK(saved_bytes(loaded(params, saved_bytes(state), kPlainText)) == saved_bytes(state));
+    state.encoder = Shared(Encoder(TextFeatures(kPlainText)));
+    CHECK_THROWS_WITH(FormatError, "no name", loaded(params, saved_bytes(state), kPlainText));
+    for (Plt& tree : state.forest.trees) {  // so that only the kept ones are left
+      tree = tree.for_prediction(1e30F);
+    }
+    state.ranker.reset();
+    ModelParams without_memory = params;
+    without_memory.label_memory = 0;
+    CHECK_THROWS_WITH(FormatError, "kept", loaded(without_memory, saved_bytes(state), kPlainText));
   }
 }
 
 TEST("readers beside a writer of texts get the answers of the model after some whole number of texts") {
   const LabelledTexts stream(100);
-  const PredictParams asked{.top_k = 3, .threads = 2};
-  const Texts questions = std::span(stream.views).first(20);
-  Model alone(with_all_switches(), TextFeatures(crowded_text()));
-  std::vector<std::vector<Real>> expected;  // by the number of texts learnt
-  for (std::size_t i = 0; i <= 100; i += 5) {
-    expected.push_back(alone.predict_texts(questions, asked).probabilities);
+  const Inputs questions = stream.inputs(0, 20);
+  const ModelParams params = with_all_switches();
+  OnlineModel alone(params, started(params, crowded_text()));
+  std::vector<test::Answers> expected;  // by the number of texts learnt
+  for (std::size_t i = 0; i <= 100; ++i) {
+    expected.push_back(ask(alone, questions));
     if (i < 100) {
-      stream.teach(alone, i, i + 5, 1);
+      stream.teach(alone, i, i + 1, 1);
     }
   }
-  Model shared(with_all_switches(), TextFeatures(crowded_text()));
+  OnlineModel shared(params, started(params, crowded_text()));
   std::vector<std::thread> readers;
   std::atomic<int> n_wrong = 0;
   for (int i = 0; i < 2; ++i) {
     readers.emplace_back([&] {
       for (std::uint64_t seen = 0; seen < 100;) {
-        const Predictions answers = shared.predict_texts(questions, asked);
+        const test::Answers answers = ask(shared, questions, {.top_k = 3}, 2);
         seen = answers.n_examples;
-        n_wrong += answers.probabilities == expected.at(seen / 5) ? 0 : 1;
+        n_wrong += answers == expected.at(seen) ? 0 : 1;
       }
     });
   }

@@ -9,16 +9,19 @@
 #include "tree/tree_policy.hpp"
 
 using namespace oplt;
-using oplt::test::make_params;
 
 namespace {
 
 constexpr std::pair<std::uint32_t, std::uint32_t> kShapes[] = {{2, 2}, {2, 5}, {3, 3}, {4, 10}, {16, 32}};
 
+TreeParams make_params(Policy policy, std::uint32_t arity = 2, std::uint32_t max_leaves = 4) {
+  return test::make_params(policy, arity, max_leaves).forest.tree;
+}
+
 /// A tree that grows by a policy alone: in place of classifiers there are random probabilities.
 class Growth {
  public:
-  Growth(const TrainParams& params, LabelTree tree, std::uint64_t seed)
+  Growth(const TreeParams& params, LabelTree tree, std::uint64_t seed)
       : policy_(params), tree_(std::move(tree)), next_label_(tree_.n_labels()), random_(seed) {
     if (next_label_ == 0) {
       tree_.label_root(next_label_++);
@@ -66,7 +69,7 @@ class Growth {
   std::vector<Real> probabilities_;
 };
 
-LabelTree grown(const TrainParams& params, std::uint32_t n_examples, std::uint64_t seed) {
+LabelTree grown(const TreeParams& params, std::uint32_t n_examples, std::uint64_t seed) {
   Growth growth(params, LabelTree(), seed);
   Random random(seed + 100);
   for (std::uint32_t i = 0; i < n_examples; ++i) {
@@ -86,14 +89,14 @@ LabelTree two_groups(std::uint32_t n_first, std::uint32_t n_second) {
   return {parents, labels};
 }
 
-Extension choose(const TrainParams& params, const LabelTree& tree, const std::vector<Real>& of_root_children) {
+Extension choose(const TreeParams& params, const LabelTree& tree, const std::vector<Real>& of_root_children) {
   TreePolicy policy(params);
   Random random(1);
   return policy.choose(tree, kNone, [&](NodeId) { return std::span<const Real>(of_root_children); }, random);
 }
 
-TrainParams greedy(double alpha, Policy policy = Policy::kBestGreedy) {
-  TrainParams params = make_params(policy, 2, 100);
+TreeParams greedy(double alpha) {
+  TreeParams params = make_params(Policy::kBestGreedy, 2, 100);
   params.alpha = alpha;
   return params;
 }
@@ -136,7 +139,7 @@ TEST("complete: the children of node i are b i + 1 ... b i + b") {
 }
 
 TEST("complete: goes on in a tree that it has not seen grow") {
-  const TrainParams params = make_params(Policy::kComplete, 3, 3);
+  const TreeParams params = make_params(Policy::kComplete, 3, 3);
   const LabelTree tree = grown(params, 20, 1);
   CHECK_EQ(choose(params, tree, {}).node, (tree.n_nodes() - 1) / 3);
 }
@@ -156,7 +159,7 @@ TEST("cpet: a binary tree") {
 }
 
 TEST("random and best-greedy keep within arity and max_leaves") {
-  for (const Policy policy : {Policy::kRandom, Policy::kBestGreedy, Policy::kBestGreedyPrinted}) {
+  for (const Policy policy : {Policy::kRandom, Policy::kBestGreedy}) {
     for (const auto& [arity, max_leaves] : kShapes) {
       const LabelTree tree = grown(make_params(policy, arity, max_leaves), 200, 1);
       for (NodeId v = 0; v < tree.n_nodes(); ++v) {
@@ -169,7 +172,7 @@ TEST("random and best-greedy keep within arity and max_leaves") {
 }
 
 TEST("random: reaches all children, and depends on the generator alone") {
-  const TrainParams params = make_params(Policy::kRandom, 2, 100);
+  const TreeParams params = make_params(Policy::kRandom, 2, 100);
   const LabelTree tree = two_groups(5, 5);
   TreePolicy policy(params);
   Random random(1);
@@ -189,23 +192,19 @@ TEST("best-greedy: alpha 0 follows the classifiers, alpha 1 the balance") {
 }
 
 TEST("best-greedy: the lower node id wins a tie") {
-  for (const Policy policy : {Policy::kBestGreedy, Policy::kBestGreedyPrinted}) {
-    for (const double alpha : {0.0, 0.5, 1.0}) {
-      CHECK_EQ(choose(greedy(alpha, policy), two_groups(4, 4), {0.5F, 0.5F}).node, 1U);
-    }
+  for (const double alpha : {0.0, 0.5, 1.0}) {
+    CHECK_EQ(choose(greedy(alpha), two_groups(4, 4), {0.5F, 0.5F}).node, 1U);
   }
 }
 
-TEST("best-greedy: the balance as printed is another one") {
+TEST("best-greedy: the balance is that of the authors' program, not the one that the paper prints") {
   // For alpha = 0.5, node 1 leads by 0.5 in fit. Node 2 leads in balance by log(20 / 4) / 2 = 0.80 with the ratio of
-  // the authors' program, by (1/4 - 1/20) log(24 / 2) / 2 = 0.25 with the printed formula.
-  const LabelTree tree = two_groups(20, 4);
-  CHECK_EQ(choose(greedy(0.5), tree, {1.0F, 0.0F}).node, 2U);
-  CHECK_EQ(choose(greedy(0.5, Policy::kBestGreedyPrinted), tree, {1.0F, 0.0F}).node, 1U);
+  // the authors' program; by only (1/4 - 1/20) log(24 / 2) / 2 = 0.25 with the printed formula.
+  CHECK_EQ(choose(greedy(0.5), two_groups(20, 4), {1.0F, 0.0F}).node, 2U);
 }
 
 TEST("a full node of leaves is pushed down, one with room takes the leaf") {
-  TrainParams params = greedy(0);
+  TreeParams params = greedy(0);
   params.max_leaves = 4;
   const Extension full = choose(params, two_groups(4, 3), {0.9F, 0.1F});
   CHECK_EQ(full.node, 1U);
@@ -234,8 +233,8 @@ TEST("the new labels of one example stay together") {
 }
 
 TEST("fixed: no node may be chosen, whatever the tree") {
-  const TrainParams params = make_params(Policy::kFixed);
-  CHECK(!grows(params.policy));
+  const TreeParams params = make_params(Policy::kFixed);
+  CHECK(!TreePolicy(params).grows());
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     Random random(seed);
     const LabelTree tree = test::random_tree(random, 1 + random.below(20));
@@ -248,6 +247,6 @@ TEST("fixed: no node may be chosen, whatever the tree") {
 
 TEST("all policies but fixed grow") {
   for (const Policy policy : test::kGrowingPolicies) {
-    CHECK(grows(policy));
+    CHECK(TreePolicy(make_params(policy)).grows());
   }
 }

@@ -11,9 +11,10 @@
 using oplt::FormatError;
 using oplt::kNone;
 using oplt::Name;
-using oplt::Reader;
 using oplt::Vocabulary;
 using oplt::test::saved_bytes;
+using oplt::test::with_array;
+using oplt::test::with_value;
 using Ids = std::vector<std::uint32_t>;
 
 namespace {
@@ -27,29 +28,12 @@ Ids add_together(Vocabulary& vocabulary, const std::vector<Name>& names) {
   return ids;
 }
 
-Vocabulary load(std::span<const std::byte> bytes) {
-  Reader in(bytes);
-  Vocabulary vocabulary = Vocabulary::load(in);
-  in.expect_end();
-  return vocabulary;
-}
+Vocabulary open(const std::vector<std::byte>& file) { return Vocabulary::load(oplt::test::read_arrays(file), "thing"); }
 
-/// A saved vocabulary in which each entry is (begin of the text or number, length of the text).
-std::vector<std::byte> forged(const std::vector<std::pair<std::uint64_t, std::uint32_t>>& entries,
-                              std::string_view all_text) {
-  struct Forgery {
-    void save(oplt::Writer& out) const {
-      out.put(static_cast<std::uint32_t>(entries.size()));
-      for (const auto& [begin, length] : entries) {
-        out.put(begin);
-        out.put(length);
-      }
-      out.put_array(std::span<const char>(all_text));
-    }
-    const std::vector<std::pair<std::uint64_t, std::uint32_t>>& entries;
-    std::string_view all_text;
-  };
-  return saved_bytes(Forgery{entries, all_text});
+Vocabulary load(const std::vector<std::byte>& bytes) {
+  Vocabulary vocabulary = open(bytes);
+  vocabulary.check();
+  return vocabulary;
 }
 
 constexpr std::int64_t kSmallest = std::numeric_limits<std::int64_t>::min();
@@ -161,17 +145,112 @@ TEST("a loaded vocabulary equals the saved one and grows on like it") {
   CHECK(saved_bytes(load(saved_bytes(Vocabulary()))) == saved_bytes(Vocabulary()));
 }
 
-TEST("a damaged vocabulary throws") {
+namespace {
+
+/// Names of all kinds, in rows of three.
+Vocabulary many_names(std::uint32_t n) {
   Vocabulary vocabulary;
-  add_together(vocabulary, {text("pear"), text("apple"), number(3)});
-  const auto bytes = saved_bytes(vocabulary);
-  for (std::size_t n = 0; n < bytes.size(); ++n) {
-    CHECK_THROWS(FormatError, load(std::span(bytes).first(n)));
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const std::string name = "name " + std::to_string(i * 7919);
+    add_together(vocabulary, {text(name), number(i * 31 % 1009), number(-std::int64_t{i})});
   }
-  CHECK_EQ(load(forged({{0, 2}, {2, 1}}, "abc")).size(), 2U);
-  CHECK_THROWS_WITH(FormatError, "twice", load(forged({{0, 1}, {1, 1}}, "aa")));
-  CHECK_THROWS_WITH(FormatError, "twice", load(forged({{8, 0}, {8, 0}}, "")));
-  CHECK_THROWS_WITH(FormatError, "beyond", load(forged({{0, 4}}, "abc")));
-  CHECK_THROWS_WITH(FormatError, "beyond", load(forged({{4, 1}}, "abc")));
-  CHECK_THROWS_WITH(FormatError, "beyond", load(forged({{~std::uint64_t{0}, 2}}, "abc")));
+  return vocabulary;
+}
+
+void open_and_check(const std::vector<std::byte>& file) { load(file); }
+
+}  // namespace
+
+TEST("a vocabulary is used where it lies in a file, and grows on from there") {
+  for (const std::uint32_t n : {0U, 1U, 7U, 8U, 9U, 1000U}) {
+    Vocabulary vocabulary = many_names(n);
+    vocabulary.check();
+    const auto file = saved_bytes(vocabulary);
+    Vocabulary loaded = open(file);
+    loaded.check();
+    CHECK_EQ(loaded.memory_bytes(), 0U);
+    CHECK_EQ(loaded.size(), vocabulary.size());
+    for (std::uint32_t id = 0; id < vocabulary.size(); ++id) {
+      CHECK(loaded.name(id) == vocabulary.name(id));
+      CHECK_EQ(loaded.find(vocabulary.name(id)), id);
+    }
+    CHECK(saved_bytes(loaded) == file);
+    const Vocabulary untouched = loaded;
+    for (const Name& name : {text("kiwi"), number(kLargest), number(3), number(5000)}) {
+      CHECK_EQ(add_together(loaded, {name, text("plum")}), add_together(vocabulary, {name, text("plum")}));
+    }
+    loaded.check();
+    CHECK(saved_bytes(loaded) == saved_bytes(vocabulary));
+    CHECK(saved_bytes(untouched) == file);
+  }
+}
+
+TEST("names that arrived singly are saved as those that arrived together") {
+  const Vocabulary together = many_names(500);
+  Vocabulary singly;
+  for (std::uint32_t id = 0; id < together.size(); ++id) {
+    add_together(singly, {together.name(id)});
+  }
+  CHECK(saved_bytes(singly) == saved_bytes(together));
+}
+
+TEST("arrays of the wrong sizes are refused when a vocabulary is opened") {
+  const auto file = saved_bytes(many_names(100));
+  CHECK_THROWS_WITH(FormatError, "hash table", open(with_value(file, "thing/n_hashed", 0, 1000U)));
+  CHECK_THROWS_WITH(FormatError, "hash table", open(with_value(file, "thing/n_hashed", 0, 1U)));
+  CHECK_THROWS_WITH(FormatError, "hash table", open(with_array<std::uint32_t>(file, "thing/slots", Ids(300, kNone))));
+  CHECK_THROWS_WITH(FormatError, "too large",
+                    open(with_array<std::uint32_t>(file, "thing/direct", Ids(5'000'000, kNone))));
+}
+
+TEST("content that could do harm does not pass the check of a vocabulary") {
+  struct Entry {
+    std::uint64_t begin_or_number;
+    std::uint32_t length;
+    std::uint32_t unused;
+  };
+  Vocabulary vocabulary;
+  add_together(vocabulary, {number(-7), number(3), number(5), text("aa"), text("ba"), text("c")});
+  const auto file = saved_bytes(vocabulary);
+  open_and_check(file);
+  const auto slots = oplt::test::read_arrays(file).get<std::uint32_t>("thing/slots");
+  const auto free_slot = static_cast<std::size_t>(std::find(slots.begin(), slots.end(), kNone) - slots.begin());
+  const auto used_slot = static_cast<std::size_t>(std::find(slots.begin(), slots.end(), 4U) - slots.begin());
+  CHECK_THROWS_WITH(FormatError, "end to end", open_and_check(with_value(file, "thing/names", 3, Entry{1, 2, 0})));
+  CHECK_THROWS_WITH(FormatError, "end to end",
+                    open_and_check(with_value(file, "thing/names", 3, Entry{1ULL << 60, 2, 0})));
+  CHECK_THROWS_WITH(FormatError, "end to end", open_and_check(with_value(file, "thing/names", 3, Entry{0, 1, 0})));
+  CHECK_THROWS_WITH(FormatError, "end to end", open_and_check(with_value(file, "thing/names", 3, Entry{0, 2, 1})));
+  CHECK_THROWS_WITH(FormatError, "length", open_and_check(with_value(file, "thing/names", 5, Entry{4, 2, 0})));
+  CHECK_THROWS_WITH(FormatError, "as many", open_and_check(with_value(file, "thing/slots", free_slot, 4U)));
+  CHECK_THROWS_WITH(FormatError, "as many", open_and_check(with_value(file, "thing/slots", used_slot, kNone)));
+  CHECK_THROWS_WITH(FormatError, "there is not", open_and_check(with_value(file, "thing/slots", used_slot, 6U)));
+  CHECK_THROWS_WITH(FormatError, "not found", open_and_check(with_value(file, "thing/slots", used_slot, 5U)));
+  CHECK_THROWS_WITH(FormatError, "there is not", open_and_check(with_value(file, "thing/direct", 3, 99U)));
+  CHECK_THROWS_WITH(FormatError, "as many", open_and_check(with_value(file, "thing/direct", 3, kNone)));
+  CHECK_THROWS_WITH(FormatError, "not found", open_and_check(with_value(file, "thing/direct", 3, 2U)));
+  CHECK_THROWS_WITH(FormatError, "twice", open_and_check(with_value(file, "thing/names", 0, Entry{5, 0, 0})));
+  CHECK_THROWS_WITH(FormatError, "twice", open_and_check(with_value(file, "thing/text", 2, 'a')));
+  CHECK_THROWS_WITH(FormatError, "as many", open_and_check(with_array<std::uint32_t>(file, "thing/slots", Ids(16, 3))));
+}
+
+TEST("a name that belongs into a hash table which there is not does not pass the check of a vocabulary") {
+  Vocabulary vocabulary;
+  add_together(vocabulary, {text("a")});
+  auto file = with_value(saved_bytes(vocabulary), "thing/n_hashed", 0, 0U);
+  file = with_array<std::uint32_t>(with_array<std::uint32_t>(file, "thing/slots", {}), "thing/direct", Ids{0});
+  CHECK_THROWS_WITH(FormatError, "not found", open_and_check(file));
+}
+
+TEST("whatever passes the check of a vocabulary does no harm") {
+  CHECK(oplt::test::n_harmless(saved_bytes(many_names(30)), 3000, [](const std::vector<std::byte>& file) {
+          Vocabulary vocabulary = open(file);
+          vocabulary.check();
+          for (std::uint32_t i = 0; i < 100; ++i) {
+            CHECK(vocabulary.find(number(i)) == kNone || vocabulary.find(number(i)) < vocabulary.size());
+            const std::string name = "name " + std::to_string(i * 7919);
+            add_together(vocabulary, {text(name), number(-std::int64_t{i})});
+          }
+          vocabulary.check();
+        }) > 50);
 }

@@ -271,10 +271,10 @@ NamedTree cluster_labels(const NamedRows& x, const NamedLabels& y, BalancedShape
   return tree;
 }
 
-TreeNodes cluster_labels(std::span<const Example> examples, std::uint32_t n_labels, const TrainParams& params,
-                         std::size_t threads) {
-  const LabelVectors vectors(examples, n_labels, params);
-  return cluster(vectors, {params.arity, params.max_leaves}, params.seed, threads, {});
+TreeNodes cluster_labels(std::span<const Example> examples, std::uint32_t n_labels, bool of_norm_1, BalancedShape shape,
+                         std::uint64_t seed, std::size_t threads) {
+  const LabelVectors vectors(examples, n_labels, of_norm_1);
+  return cluster(vectors, shape, seed, threads, {});
 }
 
 TreeNodes shuffled_tree(std::uint32_t n_labels, BalancedShape shape, std::uint64_t seed) {

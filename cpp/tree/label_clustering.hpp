@@ -10,7 +10,6 @@
 #include <span>
 #include <vector>
 
-#include "base/params.hpp"
 #include "base/types.hpp"
 #include "encode/named_rows.hpp"
 #include "encode/vocabulary.hpp"
@@ -43,10 +42,9 @@ struct NamedTree {
 NamedTree cluster_labels(const NamedRows& x, const NamedLabels& y, BalancedShape shape, std::uint64_t seed,
                          std::size_t threads, const std::function<void()>& poll = {});
 
-/// The same tree over labels 0, 1, …, n_labels - 1 of examples by id, with the shape and the seed of the settings, as
-/// which the rows must have been built.
-TreeNodes cluster_labels(std::span<const Example> examples, std::uint32_t n_labels, const TrainParams& params,
-                         std::size_t threads);
+/// The same tree over labels 0, 1, …, n_labels - 1 of examples by id. For `of_norm_1` see LabelVectors.
+TreeNodes cluster_labels(std::span<const Example> examples, std::uint32_t n_labels, bool of_norm_1, BalancedShape shape,
+                         std::uint64_t seed, std::size_t threads);
 
 /// A balanced tree over labels 0, 1, …, n_labels - 1 in random order.
 TreeNodes shuffled_tree(std::uint32_t n_labels, BalancedShape shape, std::uint64_t seed);

@@ -4,18 +4,21 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
 
 namespace oplt {
 
-LabelTree::LabelTree() : nodes_(1) {}
+LabelTree::LabelTree() { add_node(); }
 
-LabelTree::LabelTree(std::span<const NodeId> parents, std::span<const LabelId> labels) : nodes_(parents.size()) {
+LabelTree::LabelTree(std::span<const NodeId> parents, std::span<const LabelId> labels) {
   if (parents.empty() || parents.size() != labels.size()) {
     throw InvalidInput("a tree needs a parent and a label entry for each of its nodes; got " +
                        std::to_string(parents.size()) + " parents and " + std::to_string(labels.size()) + " labels");
   }
+  nodes_.resize(parents.size());
+  children_.resize(parents.size());
   const auto name = [](NodeId v) { return "node " + std::to_string(v); };
   for (NodeId v = 0; v < parents.size(); ++v) {
     if ((parents[v] == kNone) != (v == kRoot)) {
@@ -48,6 +51,17 @@ LabelTree::LabelTree(std::span<const NodeId> parents, std::span<const LabelId> l
   count_leaves();
 }
 
+void LabelTree::own() {
+  nodes_.own();
+  leaf_of_.own();
+}
+
+NodeId LabelTree::add_node() {
+  nodes_.push_back({});
+  children_.resize(nodes_.size());
+  return n_nodes() - 1;
+}
+
 void LabelTree::set_leaf(LabelId label, NodeId v) {
   if (label >= leaf_of_.size()) {
     leaf_of_.resize(std::size_t{label} + 1, kNone);
@@ -58,15 +72,15 @@ void LabelTree::set_leaf(LabelId label, NodeId v) {
 
 void LabelTree::link(NodeId child, NodeId parent) {
   nodes_[child].parent = parent;
-  nodes_[child].position = n_children(parent);
-  nodes_[parent].children.push_back(child);
+  nodes_[child].position = nodes_[parent].n_children++;
+  children_.push_back(parent, child);
 }
 
 /// Fills in the counts of a tree made at once; throws if a node cannot be reached from the root.
 void LabelTree::count_leaves() {
   std::vector<NodeId> order{kRoot};  // parents before children
   for (std::size_t i = 0; i < order.size(); ++i) {
-    order.insert(order.end(), nodes_[order[i]].children.begin(), nodes_[order[i]].children.end());
+    order.insert(order.end(), children(order[i]).begin(), children(order[i]).end());
   }
   if (order.size() != nodes_.size()) {
     throw InvalidInput("the parents form a cycle: only " + std::to_string(order.size()) + " of " +
@@ -83,11 +97,7 @@ void LabelTree::count_leaves() {
 }
 
 std::size_t LabelTree::memory_bytes() const {
-  std::size_t bytes = nodes_.capacity() * sizeof(Node) + leaf_of_.capacity() * sizeof(NodeId);
-  for (const Node& node : nodes_) {
-    bytes += node.children.capacity() * sizeof(NodeId);
-  }
-  return bytes;
+  return nodes_.memory_bytes() + children_.memory_bytes() + leaf_of_.memory_bytes();
 }
 
 std::uint32_t LabelTree::depth() const {
@@ -97,7 +107,7 @@ std::uint32_t LabelTree::depth() const {
     const auto [v, depth] = stack.back();
     stack.pop_back();
     deepest = std::max(deepest, depth);
-    for (const NodeId child : nodes_[v].children) {
+    for (const NodeId child : children(v)) {
       stack.emplace_back(child, depth + 1);
     }
   }
@@ -105,22 +115,27 @@ std::uint32_t LabelTree::depth() const {
 }
 
 void LabelTree::label_root(LabelId label) {
+  own();
   set_leaf(label, kRoot);
   nodes_[kRoot].n_leaves = 1;
 }
 
 NodeId LabelTree::insert_node(NodeId v) {
-  const NodeId inserted = n_nodes();
-  nodes_.emplace_back();
+  own();
+  const NodeId inserted = add_node();
   Node& above = nodes_[v];
   Node& below = nodes_[inserted];
   below.n_leaves = above.n_leaves;
   below.n_leaf_children = above.n_leaf_children;
-  below.children.swap(above.children);
-  for (const NodeId child : below.children) {
+  below.n_children = above.n_children;
+  const std::vector<NodeId> moved(children(v).begin(), children(v).end());
+  children_.assign(inserted, moved);
+  children_.assign(v, {});
+  for (const NodeId child : moved) {
     nodes_[child].parent = inserted;
   }
   above.n_leaf_children = 0;
+  above.n_children = 0;
   if (above.label != kNone) {
     set_leaf(above.label, inserted);
     above.label = kNone;
@@ -134,8 +149,8 @@ NodeId LabelTree::insert_node(NodeId v) {
 }
 
 NodeId LabelTree::add_leaf(LabelId label, NodeId v) {
-  const NodeId leaf = n_nodes();
-  nodes_.emplace_back();
+  own();
+  const NodeId leaf = add_node();
   link(leaf, v);
   set_leaf(label, leaf);
   ++nodes_[v].n_leaf_children;
@@ -145,26 +160,41 @@ NodeId LabelTree::add_leaf(LabelId label, NodeId v) {
   return leaf;
 }
 
-void LabelTree::save(Writer& out) const {
+void LabelTree::save(ArrayWriter& out, const std::string& prefix) const {
+  out.put(prefix + "/nodes", nodes_);
+  out.put(prefix + "/leaf_of", leaf_of_);
+  children_.save(out, prefix + "/children");
+}
+
+LabelTree LabelTree::load(const ArrayReader& in, const std::string& prefix) {
+  LabelTree tree;
+  tree.nodes_ = in.get<Node>(prefix + "/nodes");
+  tree.leaf_of_ = in.get<NodeId>(prefix + "/leaf_of");
+  tree.children_ = Lists<NodeId>::load(in, prefix + "/children");
+  expect_format(!tree.nodes_.empty() && tree.nodes_.size() < kNone,
+                "a tree has no root, or more nodes than there are ids");
+  expect_format(tree.children_.size() == tree.nodes_.size() && tree.leaf_of_.size() <= tree.nodes_.size(),
+                "the arrays of a tree differ in size");
+  return tree;
+}
+
+/// Everything follows from parents and labels.
+void LabelTree::check() const {
   std::vector<NodeId> parents;
   std::vector<LabelId> labels;
   for (const Node& node : nodes_) {
+    // A label beyond the nodes would make the table of leaves as large as a damaged file pleases.
+    expect_format(node.label == kNone || node.label < nodes_.size(), "the tree has a label beyond its number of nodes");
     parents.push_back(node.parent);
     labels.push_back(node.label);
   }
-  out.put_array(std::span<const NodeId>(parents));
-  out.put_array(std::span<const LabelId>(labels));
-}
-
-LabelTree LabelTree::load(Reader& in) {
-  const auto parents = in.get_array<NodeId>();
-  const auto labels = in.get_array<LabelId>();
-  // A label beyond the nodes would make the table of leaves as large as a damaged file pleases.
-  if (std::any_of(labels.begin(), labels.end(), [&](LabelId l) { return l != kNone && l >= labels.size(); })) {
-    throw FormatError("the tree has a label beyond its number of nodes");
-  }
   try {
-    return {parents, labels};
+    const LabelTree expected(parents, labels);
+    bool fits = std::ranges::equal(nodes_, expected.nodes_) && std::ranges::equal(leaf_of_, expected.leaf_of_);
+    for (NodeId v = 0; v < n_nodes() && fits; ++v) {
+      fits = std::ranges::equal(children(v), expected.children(v));
+    }
+    expect_format(fits, "the children, positions or leaves of a tree are not those that its parents give");
   } catch (const InvalidInput& error) {
     throw FormatError(std::string("the saved tree is not one: ") + error.what());
   }

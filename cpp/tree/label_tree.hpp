@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
+#include <string>
 
+#include "base/buffer.hpp"
+#include "base/lists.hpp"
 #include "base/types.hpp"
-#include "io/archive.hpp"
+#include "io/array_file.hpp"
 
 namespace oplt {
 
@@ -21,7 +23,9 @@ class LabelTree {
     std::uint32_t position = 0;  // among its parent's children
     std::uint32_t n_leaves = 0;  // in its subtree, itself included
     std::uint32_t n_leaf_children = 0;
-    std::vector<NodeId> children;  // in order of arrival, which is ascending
+    std::uint32_t n_children = 0;
+
+    friend bool operator==(const Node&, const Node&) = default;
   };
 
   static constexpr NodeId kRoot = 0;
@@ -35,9 +39,12 @@ class LabelTree {
   NodeId n_nodes() const { return static_cast<NodeId>(nodes_.size()); }
   std::uint32_t n_labels() const { return nodes_[kRoot].n_leaves; }
   const Node& node(NodeId v) const { return nodes_[v]; }
-  bool is_leaf(NodeId v) const { return nodes_[v].children.empty(); }
-  bool has_only_leaves(NodeId v) const { return nodes_[v].n_leaf_children == nodes_[v].children.size(); }
-  std::uint32_t n_children(NodeId v) const { return static_cast<std::uint32_t>(nodes_[v].children.size()); }
+  bool is_leaf(NodeId v) const { return nodes_[v].n_children == 0; }
+  bool has_only_leaves(NodeId v) const { return nodes_[v].n_leaf_children == nodes_[v].n_children; }
+  std::uint32_t n_children(NodeId v) const { return nodes_[v].n_children; }
+
+  /// In order of arrival, which is ascending. Valid until the tree changes.
+  std::span<const NodeId> children(NodeId v) const { return children_[v]; }
 
   /// The label's leaf, or kNone.
   NodeId leaf_of(LabelId label) const { return label < leaf_of_.size() ? leaf_of_[label] : kNone; }
@@ -56,16 +63,23 @@ class LabelTree {
   /// AddLeaf, Algorithm 6: a new leaf for the label under v.
   NodeId add_leaf(LabelId label, NodeId v);
 
-  void save(Writer& out) const;
-  static LabelTree load(Reader& in);
+  /// What is loaded lies in the file until the tree changes; only the sizes of its arrays have been checked.
+  void save(ArrayWriter& out, const std::string& prefix) const;
+  static LabelTree load(const ArrayReader& in, const std::string& prefix);
+
+  /// Looks at everything. Throws FormatError unless it is a tree whose leaves are labels, each once.
+  void check() const;
 
  private:
+  NodeId add_node();
+  void own();
   void set_leaf(LabelId label, NodeId v);
   void link(NodeId child, NodeId parent);
   void count_leaves();
 
-  std::vector<Node> nodes_;
-  std::vector<NodeId> leaf_of_;  // by label
+  Buffer<Node> nodes_;
+  Lists<NodeId> children_;  // by node
+  Buffer<NodeId> leaf_of_;  // by label
 };
 
 }  // namespace oplt

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <numeric>
 
-#include "base/params.hpp"
 #include "base/span_pool.hpp"
 #include "encode/row_builder.hpp"
 
@@ -42,12 +41,7 @@ struct ExamplesOf {
 };
 
 /// How rows are built: as they are, or of norm 1.
-TrainParams row_params(bool normalize) {
-  TrainParams params{};
-  params.normalize = normalize;
-  params.bias = false;
-  return params;
-}
+RowParams row_params(bool normalize) { return {.bias = false, .normalize = normalize}; }
 
 RowView without_bias(RowView x) {
   const std::size_t n = x.size() > 0 && x.features.back() == kBiasFeature ? x.size() - 1 : x.size();
@@ -60,10 +54,9 @@ LabelVectors::LabelVectors(const NamedRows& x, const NamedLabels& y, Vocabulary&
                            const std::function<void()>& poll) {
   WorkMeter meter(poll);
   const std::size_t n_rows = x.bounds.n_rows();
-  const TrainParams unit = row_params(true);
+  const RowParams unit = row_params(true);
   Vocabulary features;
   RowBuilder builder;
-  builder.start(x.values.size(), n_rows);
   SpanPool<LabelId> label_sets;
   std::vector<Example> examples;
   std::vector<std::uint32_t> ids;
@@ -78,16 +71,13 @@ LabelVectors::LabelVectors(const NamedRows& x, const NamedLabels& y, Vocabulary&
   add_up(examples, labels.size(), meter);
 }
 
-LabelVectors::LabelVectors(std::span<const Example> examples, std::uint32_t n_labels, const TrainParams& params) {
-  std::size_t n_values = 0;
+LabelVectors::LabelVectors(std::span<const Example> examples, std::uint32_t n_labels, bool of_norm_1) {
   for (const Example& example : examples) {
     const RowView row = without_bias(example.x);
-    n_values += row.size();
     n_features_ = row.size() > 0 ? std::max<std::size_t>(n_features_, row.features.back() + 1) : n_features_;
   }
-  const TrainParams unit = row_params(!params.normalize);  // to scale a row of norm 1 again would change its bits
+  const RowParams unit = row_params(!of_norm_1);  // to scale a row of norm 1 again would change its bits
   RowBuilder builder;
-  builder.start(n_values, examples.size());
   std::vector<Example> unit_examples;
   for (const Example& example : examples) {
     const RowView row = without_bias(example.x);

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/interruption.hpp"
-#include "base/params.hpp"
 #include "base/types.hpp"
 #include "encode/named_rows.hpp"
 #include "encode/vocabulary.hpp"
@@ -58,9 +57,9 @@ class LabelVectors {
   /// ends the work.
   LabelVectors(const NamedRows& x, const NamedLabels& y, Vocabulary& labels, const std::function<void()>& poll = {});
 
-  /// Examples by id, whose labels are below n_labels and whose rows are as a model of these settings sees them. The
-  /// vectors are the same to the bit as those of the examples by name, if ids are given in order of arrival.
-  LabelVectors(std::span<const Example> examples, std::uint32_t n_labels, const TrainParams& params);
+  /// Examples by id, whose labels are below n_labels. If their rows have norm 1 already, they are taken as they are.
+  /// The vectors are the same to the bit as those of the examples by name, if ids are given in order of arrival.
+  LabelVectors(std::span<const Example> examples, std::uint32_t n_labels, bool of_norm_1);
 
   /// The vector of a label. Its features are in no certain order, but in the same one on every machine.
   RowView operator[](LabelId label) const {

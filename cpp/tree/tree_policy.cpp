@@ -7,8 +7,21 @@
 #include <stdexcept>
 
 #include "base/math.hpp"
+#include "base/names.hpp"
 
 namespace oplt {
+
+Policy policy_from_name(std::string_view name) {
+  static constexpr NamedValue<Policy> kNames[] = {
+      {"best-greedy", Policy::kBestGreedy},
+      {"random", Policy::kRandom},
+      {"complete", Policy::kComplete},
+      {"cpet", Policy::kCpet},
+      {"flat", Policy::kFlat},
+      {"fixed", Policy::kFixed},
+  };
+  return value_of<Policy>(kNames, "policy", name);
+}
 
 Extension TreePolicy::choose(const LabelTree& tree, NodeId chosen, const ChildProbabilities& probabilities,
                              Random& random) {
@@ -25,7 +38,6 @@ Extension TreePolicy::choose(const LabelTree& tree, NodeId chosen, const ChildPr
       throw std::logic_error("the fixed policy extends no tree");
     case Policy::kRandom:
     case Policy::kBestGreedy:
-    case Policy::kBestGreedyPrinted:
       break;
   }
   // A node that has filled up with the example's former labels sends the next one on to its children.
@@ -33,8 +45,7 @@ Extension TreePolicy::choose(const LabelTree& tree, NodeId chosen, const ChildPr
   const NodeId from = chosen == kNone ? LabelTree::kRoot : chosen;
   NodeId v = stays ? chosen : walk_down(tree, from, probabilities, random);
   if (tree.node(v).n_leaf_children == 1) {
-    v = *std::find_if(tree.node(v).children.begin(), tree.node(v).children.end(),
-                      [&](NodeId child) { return tree.is_leaf(child); });
+    v = *std::ranges::find_if(tree.children(v), [&](NodeId child) { return tree.is_leaf(child); });
   }
   return {v, tree.is_leaf(v) || tree.n_children(v) >= params_.max_leaves};
 }
@@ -44,7 +55,7 @@ NodeId TreePolicy::walk_down(const LabelTree& tree, NodeId from, const ChildProb
   NodeId v = from;
   while (!stops_at(tree, v)) {
     if (params_.policy == Policy::kRandom) {
-      v = tree.node(v).children[random.below(tree.n_children(v))];
+      v = tree.children(v)[random.below(tree.n_children(v))];
     } else {
       // Where only the balance counts, nothing is asked: the blocks on the way need not be ready.
       v = best_child(tree, v, params_.alpha < 1.0 ? probabilities(v) : std::span<const Real>());
@@ -63,7 +74,7 @@ bool TreePolicy::stops_at(const LabelTree& tree, NodeId v) const {
 NodeId TreePolicy::best_child(const LabelTree& tree, NodeId v, std::span<const Real> probabilities) const {
   NodeId best = kNone;
   double best_score = -std::numeric_limits<double>::infinity();
-  for (const NodeId child : tree.node(v).children) {  // ascending: the lower node id wins a tie
+  for (const NodeId child : tree.children(v)) {  // ascending: the lower node id wins a tie
     const double fit = probabilities.empty() ? 0.0 : probabilities[tree.node(child).position];
     const double score = (1.0 - params_.alpha) * fit + params_.alpha * balance(tree, v, child);
     if (score > best_score) {
@@ -74,13 +85,13 @@ NodeId TreePolicy::best_child(const LabelTree& tree, NodeId v, std::span<const R
   return best;
 }
 
-/// How much the child lacks leaves. The paper prints (1 / |L_v|) log(|L_pa| / |Ch_pa|), with which the tree degenerates
-/// into long chains; log(|L_pa| / (|Ch_pa| |L_v|)) is what its authors' program computes.
+/// How much the child lacks leaves: log(|L_pa| / (|Ch_pa| |L_v|)), as the program of the paper's authors computes it.
+/// With (1 / |L_v|) log(|L_pa| / |Ch_pa|), which the paper prints, the tree degenerates into long chains.
 double TreePolicy::balance(const LabelTree& tree, NodeId parent, NodeId child) const {
   const double in_parent = tree.node(parent).n_leaves;
   const double in_child = tree.node(child).n_leaves;
   const double mean = in_parent / tree.n_children(parent);
-  return params_.policy == Policy::kBestGreedyPrinted ? log_double(mean) / in_child : log_double(mean / in_child);
+  return log_double(mean / in_child);
 }
 
 /// The nodes of a complete tree that is filled level by level are numbered level by level.
@@ -103,7 +114,6 @@ bool TreePolicy::may_choose(const LabelTree& tree, NodeId v) const {
       return false;
     case Policy::kRandom:
     case Policy::kBestGreedy:
-    case Policy::kBestGreedyPrinted:
       break;
   }
   if (!tree.is_leaf(v)) {

@@ -2,15 +2,31 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 
-#include "base/params.hpp"
 #include "base/random.hpp"
 #include "base/types.hpp"
 #include "tree/label_tree.hpp"
 
 namespace oplt {
+
+/// Where a new label goes; see TreePolicy.
+enum class Policy : std::uint8_t { kRandom, kBestGreedy, kComplete, kCpet, kFlat, kFixed };
+
+/// Throws InvalidParameter, listing the names there are, if there is no policy of this name.
+Policy policy_from_name(std::string_view name);
+
+/// How a tree grows. The defaults are in one place, in Python.
+struct TreeParams {
+  Policy policy;
+  double alpha;              // best-greedy, cpet: 0 = follow the classifiers, 1 = balance the tree
+  std::uint32_t arity;       // b: children of an internal node
+  std::uint32_t max_leaves;  // b_max: children of a node that has only leaves
+  std::uint64_t seed;
+};
 
 /// Where a new label goes (the paper's A_policy): under `node`, after InsertNode(node) if `insert`.
 struct Extension {
@@ -33,11 +49,14 @@ using ChildProbabilities = std::function<std::span<const Real>(NodeId)>;
 /// - fixed: the tree stays as it is; nothing may be chosen.
 class TreePolicy {
  public:
-  explicit TreePolicy(const TrainParams& params) : params_(params) {}
+  explicit TreePolicy(const TreeParams& params) : params_(params) {}
 
   /// `chosen`: the node that the last call returned for the same example, kNone at its first new label. Only for a
   /// policy that grows.
   Extension choose(const LabelTree& tree, NodeId chosen, const ChildProbabilities& probabilities, Random& random);
+
+  /// Whether new labels extend the tree. Where they do not, they are ignored.
+  bool grows() const { return params_.policy != Policy::kFixed; }
 
   /// Whether choose() could ever return this node: then it needs an auxiliary classifier. Once false, false for ever.
   bool may_choose(const LabelTree& tree, NodeId v) const;
@@ -49,7 +68,7 @@ class TreePolicy {
   double balance(const LabelTree& tree, NodeId parent, NodeId child) const;
   Extension next_in_complete_tree(const LabelTree& tree);
 
-  TrainParams params_;
+  TreeParams params_;
   NodeId first_open_ = 0;  // complete: all nodes before are full. A cache: found again after loading
 };
 

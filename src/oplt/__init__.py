@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from oplt.errors import (
     BrokenModelError,
-    FrozenModelError,
     InvalidInputError,
     InvalidParameterError,
     MissingPackageError,
@@ -16,9 +15,8 @@ from oplt.errors import (
 )
 
 __all__ = [
+    "PLT",
     "BrokenModelError",
-    "Ensemble",
-    "FrozenModelError",
     "InvalidInputError",
     "InvalidParameterError",
     "LabelTree",
@@ -35,17 +33,17 @@ __all__ = [
     "files",
     "metrics",
     "text",
-    "trees",
+    "tree",
 ]
 
 # Which module a name is in that is not one itself. They are imported when they are first used (PEP 562): with NumPy and
 # SciPy behind them that takes half a second, and `oplt --help` needs none of it.
-_HOMES = {"Ensemble": "ensemble", "LabelTree": "tree", "OnlinePLT": "model", "Predictions": "predictions"}
+_HOMES = {"LabelTree": "tree", "OnlinePLT": "model", "PLT": "plt", "Predictions": "predictions"}
 
 if TYPE_CHECKING:
-    from oplt import datasets, drawing, evaluate, features, files, metrics, text, trees
-    from oplt.ensemble import Ensemble
+    from oplt import datasets, drawing, evaluate, features, files, metrics, text, tree
     from oplt.model import OnlinePLT
+    from oplt.plt import PLT
     from oplt.predictions import Predictions
     from oplt.tree import LabelTree
 

@@ -35,8 +35,11 @@ class Compression:
             return importlib.import_module(self.module)
         except ModuleNotFoundError:
             # Python's own modules are always there, but for zstd before 3.14.
-            msg = f"{self.suffix} files need the package backports.zstd: pip install 'oplt[zstd]'"
-            raise MissingPackageError(msg) from None
+            raise MissingPackageError(
+                "package-missing",
+                f"{self.suffix} files need the package backports.zstd",
+                hint="Run: pip install 'oplt[zstd]'",
+            ) from None
 
 
 _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
@@ -77,4 +80,4 @@ def telling_damage(name: str) -> Iterator[None]:
 
 
 def _damaged(name: str, error: Exception) -> InvalidInputError:
-    return InvalidInputError(f"{name}: the compressed data is damaged or cut off: {error}")
+    return InvalidInputError("file-damaged", f"the compressed data is damaged or cut off: {error}", where=name)

@@ -17,9 +17,9 @@ import scipy.sparse as sp
 
 from oplt import _core
 from oplt._typing import FloatArray, PointerArray
+from oplt.checks import Number, count
 from oplt.compression import LONGEST_MAGIC, by_magic, telling_damage
-from oplt.errors import InvalidInputError, InvalidParameterError
-from oplt.params import count
+from oplt.errors import InvalidInputError
 
 __all__ = ["load_xmlc", "make_stream"]
 
@@ -83,8 +83,7 @@ def load_xmlc(path: str | os.PathLike[str], *, threads: int | None = None) -> tu
     try:
         x, (labels, y_indptr), (n_features, n_labels) = _core.parse_text(text, n_threads)
     except InvalidInputError as error:
-        msg = f"{os.fspath(path)}, {error}"
-        raise InvalidInputError(msg) from None
+        raise error.at(f"{os.fspath(path)}, {error.where}") from None
     ones = np.ones(len(labels), dtype=np.float32)
     return _as_csr(*x, n_features), _as_csr(ones, labels, y_indptr, n_labels)
 
@@ -149,9 +148,7 @@ def make_stream(
     count("n_labels", n_labels)
     count("words_per_label", words_per_label)
     count("seed", seed, least=0, most=2**64 - 1)
-    if not labels_per_example >= 1:
-        msg = f"labels_per_example must be at least 1, got {labels_per_example!r}"
-        raise InvalidParameterError(msg)
+    Number(least=1)("labels_per_example", labels_per_example)
     return _stream(n_examples, n_labels, labels_per_example, words_per_label, np.random.default_rng(seed))
 
 

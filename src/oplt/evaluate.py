@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,21 +16,23 @@ import scipy.sparse as sp
 
 from oplt import _core, frames
 from oplt._typing import Label
-from oplt.errors import InvalidInputError, InvalidParameterError
-from oplt.params import count
+from oplt.checks import count, refuse
+from oplt.errors import InvalidInputError
 from oplt.predictions import as_pairs
 from oplt.reports import Bucket, Report, Run
-from oplt.text import Texts, as_texts
 from oplt.validation import (
     NamedRows,
+    Texts,
     as_labels,
+    as_labels_of_one,
     as_rows,
-    as_weights,
-    briefly,
+    as_texts,
+    as_weight,
     check_names,
     listed,
     plain_names,
 )
+from oplt.wording import briefly
 
 __all__ = ["Bucket", "OnlineModel", "Report", "progressive"]
 
@@ -124,20 +125,22 @@ def progressive(
 def _check_model(model: Any) -> None:
     for method in ("predict_one(x, k)", "learn_one(x, labels)"):
         if isinstance(model, type) or not callable(getattr(model, method.partition("(")[0], None)):
-            got = f"the class {model.__name__}: make one" if isinstance(model, type) else type(model).__name__
-            msg = f"model must be an object that has the method {method}, got {got}"
-            raise InvalidInputError(msg)
+            is_class = isinstance(model, type)
+            raise InvalidInputError(
+                "not-a-model",
+                f"model must be an object that has the method {method}",
+                got=f"the class {model.__name__}" if is_class else type(model).__name__,
+                hint="Make one of the class." if is_class else None,
+            )
 
 
 def _as_frequencies(frequencies: Any) -> tuple[int, int]:
     bounds = tuple(frequencies) if isinstance(frequencies, Iterable) else ()
     if len(bounds) != 2:
-        msg = f"frequencies must be two integers, where the torso and the head begin, got {frequencies!r}"
-        raise InvalidParameterError(msg)
+        refuse("frequencies", "two integers, where the torso and the head begin", frequencies)
     torso, head = (count("frequencies", bound) for bound in bounds)
     if torso >= head:
-        msg = f"frequencies must ascend, got {frequencies!r}"
-        raise InvalidParameterError(msg)
+        refuse("frequencies", "two ascending integers", frequencies)
     return torso, head
 
 
@@ -146,11 +149,11 @@ def _as_stream(stream: Iterable[Any]) -> Iterable[Any]:
     if isinstance(stream, tuple) and len(stream) == 2 and (_is_matrix(stream[0]) or isinstance(stream[0], list)):
         return _paired(*stream)
     if _is_matrix(stream) or isinstance(stream, (str, bytes, Mapping)) or not isinstance(stream, Iterable):
-        msg = (
-            "stream must be an iterable of pairs (x, labels), such as zip(X, Y), or a pair (X, Y) of many,"
-            f" got {type(stream).__name__}"
+        raise InvalidInputError(
+            "stream-not-valid",
+            "stream must be an iterable of pairs (x, labels), such as zip(X, Y), or a pair (X, Y) of many",
+            got=type(stream).__name__,
         )
-        raise InvalidInputError(msg)
     return stream
 
 
@@ -205,8 +208,9 @@ def _predict(model: OnlineModel, example: _Example, k: int) -> list[tuple[Label,
         found = as_pairs(model.predict_one(example.x, k), "what predict_one returns")[:k]
         check_names([label for label, _ in found], "what predict_one returns: label")
         if len(dict(found)) < len(found) or any(math.isnan(score) for _, score in found):
-            msg = f"predict_one must return each label once and no NaN, got {briefly(found)}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(
+                "predictions-not-valid", "predict_one must return each label once and no NaN", got=briefly(found)
+            )
     return found
 
 
@@ -218,39 +222,34 @@ def _learn(model: OnlineModel, example: _Example) -> None:
 
 @contextmanager
 def _naming(place: int) -> Iterator[None]:
-    """Tell which example an error is about. To the checks, it is the only row there is."""
+    """Tell which example an error is about."""
     try:
         yield
     except InvalidInputError as error:
-        msg = f"example {place} of the stream: {str(error).replace(' of row 0', '')}"
-        raise InvalidInputError(msg) from None
+        raise error.at(f"example {place} of the stream") from None
 
 
 def _examples(stream: Iterable[Any]) -> Iterator[_Example]:
     for t, given in enumerate(stream):
         if not isinstance(given, Sequence) or isinstance(given, str) or len(given) not in (2, 3):
-            msg = f"example {t} of the stream must be (x, labels) or (x, labels, weight), got {briefly(given)}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(
+                "stream-not-valid",
+                "an example must be (x, labels) or (x, labels, weight)",
+                where=f"example {t} of the stream",
+                got=briefly(given),
+            )
         x, labels = given[:2]
         labels = list(labels) if isinstance(labels, Iterator) else labels
         weight = {"weight": given[2]} if len(given) == 3 else {}
         with _naming(t):
-            _check_weight(weight)
+            for value in weight.values():
+                as_weight(value)
             names = _distinct_names(labels)
         yield _Example(t, x, labels, names, weight)
-
-
-def _check_weight(weight: dict[str, Any]) -> None:
-    for value in weight.values():
-        if not isinstance(value, Real):
-            msg = f"the weight must be a number, got {briefly(value)}"
-            raise InvalidInputError(msg)
-        if value != 1:  # as few are: NumPy takes as long to look as a small model to predict
-            as_weights([value], 1)
 
 
 def _distinct_names(labels: Any) -> list[Label]:
     names = labels
     if type(labels) is not list or _core.first_bad_name(labels) is not None:  # not the most usual form, or wrong
-        names = list(as_labels([labels], 1).names)
+        names = list(as_labels_of_one(labels).names)
     return list(dict.fromkeys(plain_names(names)))

@@ -30,8 +30,8 @@ def join(*parts: Rows, **named: Rows) -> NamedRows:
 
     Notes
     -----
-    `normalize`, the default, scales each example as a whole. Scale the parts before, so that each has the say that it
-    should have; a row of norm 1 each is a good start.
+    `normalize`, the default, scales each example as a whole. Scale the parts before, so that each is
+    weighted as intended; a row of norm 1 each is a good start.
 
     Examples
     --------
@@ -48,9 +48,11 @@ def join(*parts: Rows, **named: Rows) -> NamedRows:
     rows += [_prefixed(as_rows(part), prefix) for prefix, part in named.items()]
     lengths = {len(part) for part in rows}
     if len(lengths) != 1:
-        counts = ", ".join(str(len(part)) for part in rows) or "none"
-        msg = f"parts to join must have the same number of rows, got {counts}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(
+            "parts-differ-in-rows",
+            "parts to join must have the same number of rows",
+            got=", ".join(str(len(part)) for part in rows) or "none",
+        )
     return _merged(rows)
 
 

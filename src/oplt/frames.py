@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from oplt import _core
 from oplt.errors import InvalidInputError
+from oplt.wording import briefly
 
 __all__ = ["as_columns", "as_indicators", "as_values", "is_column", "is_frame", "is_indicator"]
 
@@ -24,9 +24,9 @@ _LIBRARIES = frozenset({"pandas", "polars", "pyarrow", "modin", "cudf"})
 
 # What to do with columns that are no features, by type.
 _HINTS = {
-    "String": "cast it to a categorical type for a feature of each value",
-    "Object": "convert it to numbers, or leave it out",
-    "Unknown": "make it dense if it is sparse (or give df.sparse.to_coo()), or leave it out",
+    "String": "Cast it to a categorical type for a feature of each value.",
+    "Object": "Convert it to numbers, or leave it out.",
+    "Unknown": "Make it dense if it is sparse (or give df.sparse.to_coo()), or leave it out.",
 }
 
 
@@ -47,7 +47,6 @@ def as_columns(frame: Any, what: str) -> tuple[list[Any], sp.csr_array]:
     parts = [sp.csr_array((len(table), 0), dtype=np.float64)]
     for name, column in zip(table.columns, table.iter_columns(), strict=True):
         own_names, part = _features(column, name, what)
-        _check_size(part, own_names, what)
         names += own_names
         parts.append(part)
     return names, sp.hstack(parts, format="csr")
@@ -57,7 +56,7 @@ def as_indicators(frame: Any, what: str) -> tuple[list[Any], sp.csr_array]:
     """Make names and values of a frame that has a column of 0 and 1 for each label. None of them may be null."""
     table = _through_narwhals(frame, what)
     for name, column in zip(table.columns, table.iter_columns(), strict=True):
-        _refuse_nulls(column, f"column {name!r} of {what}", "0, if the label does not apply")
+        _refuse_nulls(column, f"column {name!r} of {what}", "0 if the label does not apply")
     return as_columns(frame, what)
 
 
@@ -79,13 +78,19 @@ def as_values(column: Any, what: str) -> list[Any]:
     series = _through_narwhals(column, what)
     if hasattr(series, "columns"):
         if len(series.columns) != 1:
-            msg = f"{what} has the columns {series.columns}: give one of them, such as df['{series.columns[0]}']"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(
+                "column-not-chosen",
+                f"{what} has the columns {series.columns}, but one is needed",
+                hint=f"Give one of them, such as df['{series.columns[0]}'].",
+            )
         name, (series,) = series.columns[0], series.iter_columns()
         if series.dtype.is_numeric():
-            msg = f"{what} is a frame with one column of numbers: give the column itself, df['{name}']"
-            raise InvalidInputError(msg)
-    _refuse_nulls(series, what, "[], if there are no labels" if what == "Y" else "what it should be")
+            raise InvalidInputError(
+                "column-not-chosen",
+                f"{what} is a frame with one column of numbers",
+                hint=f"Give the column itself, df['{name}'].",
+            )
+    _refuse_nulls(series, what, "[] if there are no labels" if what == "Y" else "what it should be")
     values: list[Any] = series.to_list()
     return values
 
@@ -93,8 +98,12 @@ def as_values(column: Any, what: str) -> list[Any]:
 def _refuse_nulls(series: Any, what: str, instead: str) -> None:
     if series.null_count():
         row = int(np.argmax(series.is_null().to_numpy()))
-        msg = f"row {row} of {what} is null: leave the row out, or fill in {instead}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(
+            "value-missing",
+            "the value is null",
+            where=f"row {row} of {what}",
+            hint=f"Leave the row out, or fill in {instead}.",
+        )
 
 
 def _through_narwhals(value: Any, what: str) -> Any:
@@ -102,12 +111,14 @@ def _through_narwhals(value: Any, what: str) -> Any:
     try:
         return narwhals.from_native(_supported(value), eager_only=True, allow_series=True)
     except TypeError:
-        lazy = "; collect it first" if hasattr(value, "collect") else ""
-        msg = f"{what} must be a frame or a column of one, got {type(value).__module__}.{type(value).__name__}{lazy}"
-        raise InvalidInputError(msg) from None
+        raise InvalidInputError(
+            "frame-not-valid",
+            f"{what} must be a frame or a column of one",
+            got=f"{type(value).__module__}.{type(value).__name__}",
+            hint="Collect it first." if hasattr(value, "collect") else None,
+        ) from None
     except ValueError as error:  # two columns of one name
-        msg = f"{what}: {error}"
-        raise InvalidInputError(msg) from None
+        raise InvalidInputError("frame-not-valid", str(error), where=what) from None
 
 
 def _supported(value: Any) -> Any:
@@ -135,9 +146,13 @@ def _features(series: Any, name: Any, what: str) -> tuple[list[Any], sp.csr_arra
         return [name], _one_column(np.array([bool(value) for value in values], dtype=np.float64))
     if types <= {list, tuple, np.ndarray}:
         return _positions(values, name, what)
-    hint = _HINTS.get(kind, "leave it out")
-    msg = f"column {name!r} of {what} is of type {kind}, which is no feature: {hint}"
-    raise InvalidInputError(msg)
+    raise InvalidInputError(
+        "column-not-a-feature",
+        "the column must hold numbers, categories or lists of numbers",
+        where=f"column {name!r} of {what}",
+        got=f"the type {kind}",
+        hint=_HINTS.get(kind, "Leave it out."),
+    )
 
 
 def _as_floats(series: Any, name: Any, what: str) -> npt.NDArray[np.float64]:
@@ -145,8 +160,9 @@ def _as_floats(series: Any, name: Any, what: str) -> npt.NDArray[np.float64]:
     try:
         values: npt.NDArray[np.float64] = series.cast(float64).fill_null(0.0).to_numpy()
     except ValueError as error:  # Arrow refuses integers that a float would round
-        msg = f"column {name!r} of {what} cannot be converted to float64: {error}"
-        raise InvalidInputError(msg) from None
+        raise InvalidInputError(
+            "column-not-a-feature", f"cannot be converted to float64: {error}", where=f"column {name!r} of {what}"
+        ) from None
     return values
 
 
@@ -171,19 +187,10 @@ def _positions(values: list[Any], name: Any, what: str) -> tuple[list[Any], sp.c
         for row, value in enumerate(values):
             dense[row, : lengths[row]] = [] if value is None else value
     except (TypeError, ValueError):
-        msg = f"row {row} of column {name!r} of {what} is {value!r}: a list that is a feature holds numbers"
-        raise InvalidInputError(msg) from None
+        raise InvalidInputError(
+            "value-not-a-number",
+            "a list that is a feature must hold numbers",
+            where=f"row {row} of column {name!r} of {what}",
+            got=briefly(value),
+        ) from None
     return [f"{name}[{i}]" for i in range(width)], sp.csr_array(dense)
-
-
-def _check_size(matrix: sp.csr_array, names: list[Any], what: str) -> None:
-    bad = ~(np.abs(matrix.data) <= _core.LARGEST_VALUE)  # so written, NaN is bad too
-    if bad.any():
-        at = int(np.argmax(bad))
-        row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
-        name = names[matrix.indices[at]]
-        msg = (
-            f"column {name!r} of {what} has the value {matrix.data[at]} in row {row}:"
-            f" values must be finite and at most {_core.LARGEST_VALUE:g} in size"
-        )
-        raise InvalidInputError(msg)

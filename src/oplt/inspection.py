@@ -59,7 +59,7 @@ class Inspection:
     Attributes
     ----------
     kind
-        ``"online"``, or ``"batch"`` for a model that was trained at once and learns no more.
+        ``"online"``, or ``"batch"`` for a batch-trained model.
     takes
         What its examples are: ``"texts"`` or ``"features"``.
     settings
@@ -116,24 +116,21 @@ class Inspection:
         return {**asdict(self), **{name: getattr(self, name) for name in sums}}
 
 
-def inspect(settings: Settings | BatchSettings, core: _core.Model, n: int) -> Inspection:
-    """Look at a model; `n` is how many blocks and labels are named at each end.
-
-    If somebody learns meanwhile, the facts may be of different moments.
-    """
-    trees = _core.tree_sizes(core)
+def inspect(settings: Settings | BatchSettings, state: _core.ModelState, n: int) -> Inspection:
+    """Look at a model; `n` is how many blocks and labels are named at each end."""
+    trees = _core.tree_sizes(state)
     return Inspection(
         kind="online" if isinstance(settings, Settings) else "batch",
         takes="texts" if settings.features else "features",
         settings=asdict(settings),
         changed=_changed(settings),
-        n_examples=core.n_examples,
-        n_labels=core.n_labels,
-        n_features=core.n_features,
+        n_examples=state.n_examples,
+        n_labels=state.n_labels,
+        n_features=state.n_features,
         trees=tuple(TreeSize(len(n_labels), depth, n_weights) for depth, n_labels, _, n_weights in trees),
         largest_blocks=_largest_blocks(trees, n),
-        memory=_core.memory_parts(core),
-        labels=_label_counts(core, n),
+        memory=_core.memory_parts(state),
+        labels=_label_counts(state, n),
     )
 
 
@@ -155,14 +152,14 @@ def _largest_blocks(trees: list[Any], n: int) -> tuple[Block, ...]:
     return tuple(sorted(blocks, key=lambda block: -block.n_weights)[:n])
 
 
-def _label_counts(core: _core.Model, n: int) -> LabelCounts | None:
-    counts = _core.label_counts(core)
+def _label_counts(state: _core.ModelState, n: int) -> LabelCounts | None:
+    counts = _core.label_counts(state)
     if counts is None:
         return None
     ascending = np.argsort(counts, kind="stable").astype(np.uint32)
     descending = np.argsort(-counts.astype(np.int64), kind="stable").astype(np.uint32)
 
     def named(ids: Any) -> tuple[LabelCount, ...]:
-        return tuple(map(LabelCount, core.label_names(ids), counts[ids].tolist()))
+        return tuple(map(LabelCount, state.label_names(ids), counts[ids].tolist()))
 
     return LabelCounts(named(descending[:n]), named(ascending[:n]), int((counts == 1).sum()))

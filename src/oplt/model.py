@@ -1,31 +1,56 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The model: how it comes to be, and how it learns."""
+"""The model that learns online."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, cast
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from pathlib import Path
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
 
-from oplt import _core, trees
+from oplt import _core, persistence
 from oplt._typing import FloatArray, LabelRows, Labels, Row, Rows
-from oplt.errors import InvalidInputError
-from oplt.params import BEYOND_THE_PAPER, BatchSettings, Settings, check_setting_names
-from oplt.predictor import Predictor
-from oplt.text import TextFeatures, Texts, as_text_features, as_texts, core_of, rows_to_cluster, settings_of
+from oplt.checks import count
+from oplt.errors import InvalidInputError, ModelFormatError
+from oplt.params import Settings, check_setting_names, paper_settings, with_settings
+from oplt.persistence import SavedModel
+from oplt.plt import PLT, tree_arrays
+from oplt.predictor import Predictor, State
+from oplt.text import TextFeatures, as_text_features, core_of, rows_to_cluster, settings_of
 from oplt.tree import LabelTree
-from oplt.validation import NamedLabels, NamedRows, as_labels, as_rows, as_weights
+from oplt.tree._builders import cluster
+from oplt.validation import (
+    NamedLabels,
+    NamedRows,
+    Texts,
+    as_labels,
+    as_labels_of_one,
+    as_rows,
+    as_texts,
+    as_weight,
+    as_weights,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # part of Python since 3.11
 
 __all__ = ["OnlinePLT"]
 
-# Rows handed to the core at once: few enough that Ctrl-C is answered soon, many enough that the core, which goes
-# through them block by block, finds each block's work together.
-_CHUNK = 8192  # for one tree without replay
+_Core: TypeAlias = _core.OnlineModel
+
+_CHUNK = 65_536  # rows whose names, which are copied for it, are handed to the core at once
+
+_MODELS: WeakSet[OnlinePLT] = WeakSet()  # those that a fork must wait for
 
 
+@with_settings(Settings)
 class OnlinePLT(Predictor):
     """An online probabilistic label tree: multi-label and multi-class classification without an end to the labels.
 
@@ -36,61 +61,17 @@ class OnlinePLT(Predictor):
 
     Parameters
     ----------
-    policy
-        Where a new label goes: ``"best-greedy"`` (near labels that look alike, keeping the tree balanced),
-        ``"random"``, ``"complete"`` (a complete tree in order of arrival), ``"cpet"`` (a binary tree whose leaves are
-        split), ``"flat"`` (one level: one-versus-rest), ``"best-greedy-printed"`` (with the balance term as the paper
-        prints it, which lets the tree degenerate). ``"fixed"``: nowhere. The tree of `from_tree` stays as it is; labels
-        that it lacks are ignored, and an example that has no other counts as one without labels.
-    alpha
-        Best-greedy and cpet: from 0, go where the classifiers point, to 1, balance the tree.
-    arity
-        Children of an internal node (the paper's b). Used by best-greedy, random and complete.
-    max_leaves
-        Children of a node that has only leaves (b_max), at least ``arity``. Used by best-greedy and random.
-    learning_rate, adagrad_eps
-        Of the AdaGrad steps of the logistic classifiers.
-    gate
-        A classifier that is wrong by less than this takes no step. 0 turns it off. It saves time and memory and raises
-        precision, at the cost of calibration for improbable labels.
-    bias
-        Give each classifier a constant term.
-    normalize
-        Scale each example's features to Euclidean norm 1.
-    seed
-        Of all that is drawn at random: by the random policy, by replay, and by the 2-means of a warm-up.
-    label_memory
-        Remember what the examples of each label look like on the whole, by up to so many features a label, and rank
-        the best candidates of tree and memory together: how far each can be trusted is learnt from the stream. Much
-        better for labels that are still rare, and better for most others; see "beyond the paper" in the documentation
-        for what it costs. Probabilities are those that were right so far: on a stream whose labels are all new, all are
-        small. 0: rank by the tree alone, exactly.
-    trees
-        Grow so many trees over the stream, and rank by the mean of their probabilities: trees of different forms err in
-        different places. Time and memory grow with their number. In turn, trees have the `arity` and `max_leaves` that
-        are set, half the arity, and twice the leaves; besides, tree i, from 0, has i leaves more, and `seed` + i. Only
-        for best-greedy and random: other policies make the same tree again.
-    warm_up
-        Keep the first examples, so many of them. When they have been learnt, build the tree that `warm_start` would
-        have built from them, learn them again on it, and forget them: a warm start for those who have no sample ahead.
-        Until then the tree grows by the policy. The example that ends the warm-up takes as long as all of it, and
-        Ctrl-C waits for that. Only for best-greedy and random. 0: there is none.
-    replay
-        After each new example, learn so many past ones again, drawn from a sample of the stream of at most 65,536: more
-        than one pass over the data, while the stream goes on. Each costs about the time of a new one. The label memory,
-        which would count them twice, does not see them; nor does `n_examples` count them. 0: none.
-    features
-        ``"text"``: examples are texts, and the model makes features of them. `oplt.text.TextFeatures` has settings for
-        it and says how; one that has learnt already is copied as it is. Not given: examples are features.
-    threads
-        Used by `learn_many` and `predict_many`. Neither the model nor the answers depend on it.
+    {settings}
+    threads : int, default 1
+        Number of threads for `learn_many` and `predict_many`. Neither the model nor the answers depend on it.
 
     Notes
     -----
-    Threads: one thread at a time learns, any number predict at once; calls wait for their turn by themselves, and the
-    interpreter goes on meanwhile. Each answer is that of the model after a whole number of examples. The examples of
-    two threads that learn at once are interleaved in no certain order. A signal handler must not use a model that is
-    being saved.
+    Threads: one thread at a time learns; any number predict, save and take snapshots meanwhile, and do not wait for it.
+    Each answer is that of the model after a whole number of examples: all that was learnt by calls that had returned,
+    and of a long `learn_many` that is still running, what it had learnt a moment ago (up to a second, while somebody
+    keeps asking). The examples of two threads that learn at once are interleaved in no certain order. Signal handlers
+    may use any model. A forked child process has the model as it was when the process forked.
 
     Examples
     --------
@@ -110,6 +91,9 @@ class OnlinePLT(Predictor):
     'wordpress:wordpress'
     """
 
+    _core: _Core
+    _settings: Settings
+
     def __init__(
         self,
         *,
@@ -126,7 +110,6 @@ class OnlinePLT(Predictor):
         label_memory: int = Settings.label_memory,
         trees: int = Settings.trees,
         warm_up: int = Settings.warm_up,
-        replay: int = Settings.replay,
         features: str | TextFeatures | None = None,
         threads: int = 1,
     ) -> None:
@@ -145,10 +128,9 @@ class OnlinePLT(Predictor):
             label_memory=label_memory,
             trees=trees,
             warm_up=warm_up,
-            replay=replay,
             features=settings_of(text),
         )
-        super().__init__(settings, _core.Model(settings.to_core(), core_of(text)), threads)
+        self._start(settings, _core.OnlineModel.start(settings.to_core(), core_of(text)), threads)
 
     @classmethod
     def paper(cls, **changes: Any) -> OnlinePLT:
@@ -160,8 +142,7 @@ class OnlinePLT(Predictor):
             Settings to change.
         """
         check_setting_names("OnlinePLT.paper", changes)
-        settings = {"policy": "best-greedy", "alpha": 0.75, "arity": 2, "max_leaves": 100, "gate": 0.0}
-        return cls(**{**settings, "learning_rate": 1.0, "adagrad_eps": 0.01, **BEYOND_THE_PAPER, **changes})
+        return cls(**{**paper_settings(), **changes})
 
     @classmethod
     def from_tree(cls, tree: LabelTree, **settings: Any) -> OnlinePLT:
@@ -173,7 +154,7 @@ class OnlinePLT(Predictor):
         Parameters
         ----------
         tree
-            What `tree` of another model gives, one made by `oplt.trees`, or a `LabelTree` of your own.
+            What `tree` of another model gives, one made by `oplt.tree`, or a `LabelTree` of your own.
         **settings
             As for `OnlinePLT`.
 
@@ -189,112 +170,107 @@ class OnlinePLT(Predictor):
         text = as_text_features(settings.pop("features", None))
         own = Settings(**settings, features=settings_of(text))
         own.expect_one_tree("OnlinePLT.from_tree")
-        return cls._on_tree(tree, own, threads, text)
-
-    @classmethod
-    def _on_tree(
-        cls, tree: LabelTree, settings: Settings | BatchSettings, threads: int, text: TextFeatures | None
-    ) -> OnlinePLT:
         if not isinstance(tree, LabelTree):
-            msg = f"tree must be a LabelTree, got {type(tree).__name__}; see LabelTree.from_nested for nested lists"
-            raise InvalidInputError(msg)
-        leaves, labels = tree.leaves()
-        ids = np.full(tree.n_nodes, _core.NONE, dtype=np.uint32)
-        ids[leaves] = np.arange(len(leaves), dtype=np.uint32)
-        parents = np.where(tree.parents < 0, _core.NONE, tree.parents).astype(np.uint32)
-        core = _core.Model.from_tree(settings.to_core(), parents, ids, labels, core_of(text))
-        return cls._of(settings, core, threads)
+            raise InvalidInputError(
+                "not-a-tree",
+                "tree must be a LabelTree",
+                got=type(tree).__name__,
+                hint="LabelTree.from_nested makes one of nested lists.",
+            )
+        labels = tree.leaves()[1]
+        parents, ids = tree_arrays(tree, {label: i for i, label in enumerate(labels)})
+        core = _core.OnlineModel.start_from_tree(own.to_core(), parents, ids, labels, core_of(text))
+        return cls._of(own, core, threads)
 
     @classmethod
-    def fit_batch(
-        cls,
-        X: Rows | Iterable[str],  # noqa: N803 (a matrix)
-        Y: LabelRows,  # noqa: N803 (a matrix)
-        *,
-        weights: npt.ArrayLike | None = None,
-        tree: LabelTree | None = None,
-        loss: str = BatchSettings.loss,
-        cost: float | None = None,
-        tolerance: float = BatchSettings.tolerance,
-        max_iterations: int = BatchSettings.max_iterations,
-        prune: float = BatchSettings.prune,
-        normalize: bool = BatchSettings.normalize,
-        seed: int = BatchSettings.seed,
-        features: str | TextFeatures | None = None,
-        threads: int = 1,
-    ) -> OnlinePLT:
-        """Train a model at once, when all data is at hand (a batch PLT; with a tree of clustered labels, Parabel).
+    def _of(cls, settings: Settings, core: _Core, threads: int) -> Self:
+        """Make one of a subclass, whose own constructor starts from nothing."""
+        model = cls.__new__(cls)
+        model._start(settings, core, threads)
+        return model
 
-        Each classifier is solved to near its optimum, as LIBLINEAR does. That takes longer than to learn online and
-        predicts better. The model predicts, saves and loads like any other, but learns no more: `learn_one` and
-        `learn_many` raise `FrozenModelError`. When more examples have come, train another one on all of them, or let
-        ``OnlinePLT.from_tree(model.tree)`` learn them online.
+    def _start(self, settings: Settings, core: _Core, threads: int) -> None:
+        self._settings = settings
+        self._core = core
+        self._threads = count("threads", threads)
+        _MODELS.add(self)
 
-        Parameters
-        ----------
-        X, Y
-            Features and labels, as for `learn_many`. If every example has labels, the model takes for granted that
-            some label applies.
-        weights
-            How much each example counts: a weight multiplies `cost`. 1 if not given. The tree does not depend on them.
-        tree
-            A tree that has all labels of `Y` as leaves; if not given, that of `oplt.trees.kmeans`, as in Parabel.
-        loss
-            ``"squared-hinge"`` (a support vector machine in each node; a score s means the probability
-            exp(-max(0, 1 - s)²), as in Parabel) or ``"logistic"`` (better calibrated).
-        cost
-            How much the examples count against the size of the weights: larger fits closer. LIBLINEAR's C. If not
-            given, 1 for the squared hinge loss and 10 for the logistic one, whose gradients are smaller.
-        tolerance, max_iterations
-            A classifier is good enough at this tolerance, and is taken as it is after so many passes.
-        prune
-            Weights smaller than this are dropped, which makes the model much smaller. It suits normalised features:
-            the larger the values, the smaller the weights, so use 0 with ``normalize=False``.
-        normalize
-            Scale each example's features to Euclidean norm 1.
-        seed
-            Of the order in which examples are gone through, and of the tree if none is given.
-        features
-            As for `OnlinePLT`. All texts are counted before any gets its features.
-        threads
-            Used now, and by `predict_many`. Neither the model nor the answers depend on it.
+    def _state(self) -> State:
+        return self._core.snapshot()
+
+    def snapshot(self) -> PLT:
+        """Take the model as it is now: a `PLT` that predicts, saves and never changes, while this one goes on learning.
+
+        It takes microseconds, whatever the size: both share what neither has changed since. What this model changes
+        afterwards it copies first, once for each snapshot.
 
         Examples
         --------
-        >>> X = [{"purrs": 1}, {"purrs": 1, "tail": 1}, {"barks": 1, "tail": 1}, {"hard": 1}]
-        >>> model = OnlinePLT.fit_batch(X, ["cat", "cat", "dog", "stone"])
-        >>> [label for label, probability in model.predict_one({"barks": 1}, k=1)]
-        ['dog']
+        >>> model = OnlinePLT()
+        >>> model.learn_one({"purrs": 1}, "cat")
+        >>> before = model.snapshot()
+        >>> model.learn_one({"barks": 1}, "dog")
+        >>> before.n_labels, model.n_labels
+        (1, 2)
         """
-        text = as_text_features(features)
-        settings = BatchSettings(
-            loss=loss,
-            cost=(10.0 if loss == "logistic" else BatchSettings.cost) if cost is None else cost,
-            tolerance=tolerance,
-            max_iterations=max_iterations,
-            prune=prune,
-            normalize=normalize,
-            seed=seed,
-            features=settings_of(text),
-        )
-        x = as_rows(cast("Rows", X)) if text is None else as_texts(X)
-        y, checked_weights = as_labels(Y, len(x)), as_weights(weights, len(x))
-        if len(x) == 0:
-            msg = "X has no rows, but training at once needs examples; OnlinePLT.from_tree starts a model without any"
-            raise InvalidInputError(msg)
-        if tree is None:
-            if len(y.names) == 0:
-                msg = f"no example of the {len(x)} has a label: give examples that have some, or a tree"
-                raise InvalidInputError(msg)
-            shape = Settings(arity=2, max_leaves=100, seed=settings.seed)
-            tree = trees.cluster(rows_to_cluster(x, text), y, shape, threads)
-        model = cls._on_tree(tree, settings, threads, text)
-        args = (y.indptr, y.names, checked_weights, settings.to_solver(), model._threads)
-        if isinstance(x, Texts):
-            model._core.fit_texts(x.texts, *args)
-        else:
-            model._core.fit(x.indptr, x.names, x.values, *args)
-        return model
+        return PLT._of(self._saved(), self._threads)
+
+    @overload
+    def save(self, path: str | os.PathLike[str], *, wait: Literal[True] = True) -> None: ...
+    @overload
+    def save(self, path: str | os.PathLike[str], *, wait: Literal[False]) -> Future[None]: ...
+    def save(self, path: str | os.PathLike[str], *, wait: bool = True) -> Future[None] | None:
+        """Write the model, as it is now, to a file. Learning and prediction go on meanwhile.
+
+        The file holds the old content or the new, whatever happens meanwhile.
+
+        Parameters
+        ----------
+        path
+            A new file, or one that holds a model, which is replaced.
+        wait
+            False: return at once, and write in the background. The result is a future: ``result()`` waits for the end,
+            and raises what went wrong. The interpreter does not exit before the file is written.
+        """
+        snapshot = self.snapshot()
+        if wait:
+            snapshot.save(path)
+            return None
+        return _in_background(lambda: snapshot.save(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, threads: int = 1, verify: bool = True) -> Self:
+        """Open a model file, to go on exactly as the saved model would have.
+
+        Parameters
+        ----------
+        path
+            A file that `save` wrote. `PLT.load` opens those of batch-trained models.
+        threads
+            As for `OnlinePLT`.
+        verify
+            As for `PLT.load`.
+        """
+        saved = persistence.read(Path(path), verify=verify)
+        try:
+            return cls._learning(saved, threads)
+        except ModelFormatError as error:
+            raise error.at(str(path)) from None
+
+    @classmethod
+    def _learning(cls, saved: SavedModel, threads: int) -> Self:
+        if not isinstance(saved.settings, Settings):
+            raise ModelFormatError(
+                "model-of-another-kind", "a batch-trained model cannot be updated", hint="Open it by PLT.load."
+            )
+        if saved.only_predicts:
+            raise ModelFormatError(
+                "model-of-another-kind", "the model was saved for prediction only", hint="Open it by PLT.load."
+            )
+        return cls._of(saved.settings, _core.OnlineModel(saved.settings.to_core(), saved.state), threads)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_bytes, (type(self), persistence.to_bytes(self._saved()), self._threads)
 
     @classmethod
     def warm_start(
@@ -307,7 +283,7 @@ class OnlinePLT(Predictor):
     ) -> OnlinePLT:
         """Start from a sample (the paper's OPLT-W): build a tree over its labels, then learn it.
 
-        The tree is that of `oplt.trees.kmeans` with the model's own `arity`, `max_leaves` and `seed`. Labels that come
+        The tree is that of `oplt.tree.kmeans` with the model's own `arity`, `max_leaves` and `seed`. Labels that come
         later extend it by the policy.
 
         Parameters
@@ -334,7 +310,7 @@ class OnlinePLT(Predictor):
         threads = settings.get("threads", 1)
         own = Settings(**{name: value for name, value in settings.items() if name not in ("threads", "features")})
         own.expect_one_tree("OnlinePLT.warm_start")
-        model = cls.from_tree(trees.cluster(rows_to_cluster(rows, text), labels, own, threads), **settings)
+        model = cls.from_tree(cluster(rows_to_cluster(rows, text), labels, own, threads), **settings)
         model._learn(rows, labels, checked_weights)
         return model
 
@@ -351,7 +327,8 @@ class OnlinePLT(Predictor):
             How much it counts.
         """
         if not _core.learn_one(self._core, x, labels, weight):
-            self._learn(self._as_row(x), as_labels([labels], 1), as_weights([weight], 1))
+            weights = np.array([as_weight(weight)], dtype=np.float32)
+            self._learn(self._as_row(x), as_labels_of_one(labels), weights)
 
     def learn_many(
         self,
@@ -382,14 +359,65 @@ class OnlinePLT(Predictor):
         self._learn(rows, as_labels(Y, len(rows)), as_weights(weights, len(rows)))
 
     def _learn(self, rows: NamedRows | Texts, labels: NamedLabels, weights: FloatArray | None) -> None:
-        own = self._settings
-        lessons = own.trees * (1 + own.replay) if isinstance(own, Settings) else 1  # for each example
-        chunk = max(_CHUNK // lessons, 256)
-        for begin in range(0, max(len(rows), 1), chunk):  # no examples at all are refused by a frozen model, too
+        chunk = _CHUNK if isinstance(rows, NamedRows) and isinstance(rows.names, list) else max(len(rows), 1)
+        for begin in range(0, len(rows), chunk):
             end = min(begin + chunk, len(rows))
-            x, y = rows.chunk(begin, end), labels.chunk(begin, end)
+            y = labels.chunk(begin, end)
             w = None if weights is None else weights[begin:end]
-            if isinstance(x, Texts):
-                self._core.learn_texts(x.texts, y.indptr, y.names, w, self._threads)
-            else:
-                self._core.learn_many(x.indptr, x.names, x.values, y.indptr, y.names, w, self._threads)
+            self._core.learn(rows.chunk(begin, end).to_core(), y.indptr, y.names, w, self._threads)
+
+
+def _from_bytes(cls: type[OnlinePLT], data: bytes, threads: int) -> OnlinePLT:
+    return cls._learning(persistence.from_bytes(data), threads)
+
+
+def _in_background(work: Callable[[], None]) -> Future[None]:
+    """Run something in a thread of its own, for which the interpreter waits before it exits."""
+    future: Future[None] = Future()
+    future.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            work()
+            future.set_result(None)
+        except BaseException as error:  # noqa: BLE001 (whoever asks for the result gets it)
+            future.set_exception(error)
+
+    Thread(target=run, name="oplt-save").start()
+    return future
+
+
+class _Forks:
+    """Lets a process fork while other threads learn: the child gets each model as it is between two batches."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._held: list[OnlinePLT] = []
+
+    def before(self) -> None:
+        """Wait until nobody learns."""
+        self._lock.acquire()
+        self._held = list(_MODELS)
+        for model in self._held:
+            model._core.hold()
+
+    def after_in_parent(self) -> None:
+        """Let others go on."""
+        for model in self._held:
+            model._core.release()
+        self._held = []
+        self._lock.release()
+
+    def after_in_child(self) -> None:
+        """Forget the threads that are not there any more."""
+        for model in self._held:
+            model._core.release_in_child()
+        self._held = []
+        self._lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    _FORKS = _Forks()
+    os.register_at_fork(
+        before=_FORKS.before, after_in_parent=_FORKS.after_in_parent, after_in_child=_FORKS.after_in_child
+    )

@@ -1,58 +1,145 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The settings of a model: their defaults, and their checks at the Python edge."""
+"""The settings of a model. The declaration of a setting is the one place that has its default, range and description.
+
+Docstrings, options of the command line and the settings in a model file all follow from it.
+"""
 
 from __future__ import annotations
 
 import difflib
-import operator
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields
-from typing import Any
-
-import numpy as np
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from functools import wraps
+from typing import Any, NoReturn, TypeVar
 
 from oplt import _core
+from oplt.checks import Bounds, Check, Choice, Flag, Integer, Number, refuse
 from oplt.errors import InvalidParameterError
 
 __all__ = [
-    "BEYOND_THE_PAPER",
     "BatchSettings",
+    "Range",
+    "Setting",
     "Settings",
     "TextSettings",
     "check_setting_names",
-    "count",
-    "predict_params",
-    "settings_from",
-    "settings_to_save",
+    "declared",
+    "paper_settings",
+    "search_params",
+    "with_settings",
 ]
 
-# The switches that go beyond the paper, and what each is when off.
-BEYOND_THE_PAPER: dict[str, int] = {"label_memory": 0, "trees": 1, "warm_up": 0, "replay": 0}
-
-_MOST_TREES = 32
-_MOST_REPLAY = 16
-
 Range = tuple[int, int]
+
+_UNSET = object()
+_WIDTH = 100  # of generated documentation
+_PLACEHOLDER = re.compile(r"^( *)\{settings\}$", re.MULTILINE)
+
+Documented = TypeVar("Documented", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting as it is declared.
+
+    Attributes
+    ----------
+    summary
+        A sentence that stands alone: the help of the command-line option.
+    details
+        Further sentences, for the docstring.
+    paper
+        The value that the paper uses, if it is part of what `OnlinePLT.paper` stands for.
+    """
+
+    name: str
+    default: Any
+    check: Check
+    summary: str
+    details: str
+    paper: Any
+
+    def described(self) -> str:
+        """Write the entry of the docstring."""
+        body = textwrap.fill(f"{self.summary} {self.details}".strip(), _WIDTH, break_on_hyphens=False)
+        head = f"{self.name} : {self.check.kind}, default {self.default!r}"
+        return head + "\n" + textwrap.indent(body, "    ")
+
+
+def _setting(default: Any, check: Check, summary: str, details: str = "", *, paper: Any = _UNSET) -> Any:
+    return field(default=default, metadata={"check": check, "summary": summary, "details": details, "paper": paper})
+
+
+def declared(cls: type) -> tuple[Setting, ...]:
+    """List the settings that a class declares, in their order."""
+    return tuple(Setting(one.name, one.default, **one.metadata) for one in fields(cls))
+
+
+@dataclass(frozen=True)
+class _TextFeaturesOrNone:
+    """Settings of text features, as they are or as a mapping of them; None for examples that are features."""
+
+    kind: str = '"text", TextFeatures or None'
+
+    def __call__(self, name: str, value: Any) -> TextSettings | None:
+        """Check a value."""
+        if value is None or isinstance(value, TextSettings):
+            return value
+        if not isinstance(value, dict):
+            refuse(name, '"text", oplt.text.TextFeatures(...) or None', value)
+        return TextSettings(**value)
 
 
 @dataclass(frozen=True)
 class TextSettings:
-    """What decides how texts become features. `oplt.text.TextFeatures` describes each one."""
+    """What decides how texts become features."""
 
-    ngrams: Range | None = (1, 1)
-    chars: Range | None = None
-    idf: bool = True
-    sublinear: bool = True
-    hash_bits: int | None = None
-    max_features: int | None = None
+    ngrams: Range | None = _setting(
+        (1, 1),
+        Bounds(most=255),
+        "Word n-grams: the least and the most words of a term.",
+        "``(1, 2)``: words and pairs of neighbouring words. None: only `chars` are terms.",
+    )
+    chars: Range | None = _setting(
+        None,
+        Bounds(most=255),
+        "Character n-grams of words: the least and the most characters of a term.",
+        "``(3, 5)`` finds words that are spelt or inflected differently, at several times the features. The spaces"
+        " around a word belong to it. The names of these terms begin with ``~``.",
+    )
+    idf: bool = _setting(
+        True,
+        Flag(),
+        "Weight terms by inverse document frequency, as of the texts learnt so far.",
+        "A term that d of n texts have is weighted by 1 + ln((1 + n) / (1 + d)). See below.",
+    )
+    sublinear: bool = _setting(True, Flag(), "Weight a term that occurs f times by 1 + ln f instead of f.")
+    hash_bits: int | None = _setting(
+        None,
+        Integer(most=31, optional=True),
+        "Hash terms to 2^N features instead of keeping a vocabulary.",
+        "The names of the features are numbers then. None: keep a vocabulary.",
+    )
+    max_features: int | None = _setting(
+        None,
+        Integer(most=2**31 - 1, optional=True),
+        "Keep at most N terms, the most frequent ones.",
+        "None: keep all of them. See below.",
+    )
 
     def __post_init__(self) -> None:
-        _check_types(self)
-        self.to_core()
+        _check(self)
+        if self.ngrams is None and self.chars is None:
+            raise InvalidParameterError(
+                "parameters-conflict", "ngrams and chars cannot both be None: no text would have a feature"
+            )
 
     def to_core(self) -> _core.TextParams:
-        """Convert for the core, which checks that they go together."""
+        """Convert for the core."""
         min_words, max_words = self.ngrams or (0, 0)
         min_chars, max_chars = self.chars or (0, 0)
         return _core.TextParams(
@@ -67,232 +154,280 @@ class TextSettings:
         )
 
 
+_NORMALIZE = "Scale the features of each example to Euclidean norm 1."
+_SEED = "Seed of the random number generator."
+_ANY_SEED = Integer(least=0, most=2**64 - 1)
+_RATE = Number(above=0, most=1e6, single=True)  # beyond it, the weights of a classifier would not stay finite
+
+# Policies that grow other trees for other widths and seeds.
+_VARYING = ("best-greedy", "random")
+
+
 @dataclass(frozen=True)
 class Settings:
-    """What decides how a model learns. `OnlinePLT` describes each one."""
+    """What decides how a model learns."""
 
-    policy: str = "best-greedy"
-    alpha: float = 0.75
-    arity: int = 31
-    max_leaves: int = 31
-    learning_rate: float = 1.0
-    adagrad_eps: float = 0.01
-    gate: float = 0.15
-    bias: bool = True
-    normalize: bool = True
-    seed: int = 0
-    label_memory: int = 512
-    trees: int = 1
-    warm_up: int = 0
-    replay: int = 0
-    features: TextSettings | None = None
+    policy: str = _setting(
+        "best-greedy",
+        Choice(("best-greedy", "random", "complete", "cpet", "flat", "fixed")),
+        "Where a new label joins the tree: best-greedy, random, complete, cpet, flat or fixed.",
+        '``"best-greedy"``: near labels that look alike, keeping the tree balanced. ``"random"``: anywhere.'
+        ' ``"complete"``: at the next place of a complete tree. ``"cpet"``: at a leaf of a binary tree, which is split.'
+        ' ``"flat"``: under the root, for a one-vs-rest (flat) model. ``"fixed"``: nowhere. The tree given to'
+        " `from_tree` stays as it is; labels that it lacks are ignored, and an example that has no other label counts"
+        " as one without labels.",
+        paper="best-greedy",
+    )
+    alpha: float = _setting(
+        0.75,
+        Number(least=0, most=1),
+        "How to choose the place of a new label, from 0, by the classifiers, to 1, by the balance of the tree.",
+        "Used by best-greedy and cpet.",
+        paper=0.75,
+    )
+    arity: int = _setting(
+        31,
+        Integer(least=2),
+        "Number of children of an internal node.",
+        "The paper's b. Used by best-greedy, random and complete.",
+        paper=2,
+    )
+    max_leaves: int = _setting(
+        31,
+        Integer(least=2),
+        "Number of children of a node that has only leaves; at least the arity.",
+        "The paper's b_max. Used by best-greedy and random.",
+        paper=100,
+    )
+    learning_rate: float = _setting(1.0, _RATE, "Learning rate of AdaGrad, which trains the classifiers.", paper=1.0)
+    adagrad_eps: float = _setting(
+        0.01,
+        _RATE,
+        "Epsilon of AdaGrad: a step is the learning rate times g / sqrt(epsilon + sum of g²).",
+        paper=0.01,
+    )
+    gate: float = _setting(
+        0.15,
+        Number(least=0, below=0.5, single=True),
+        "Skip the update of a classifier whose error is below this; 0 disables it.",
+        "Saves time and memory and raises precision, but probabilities of improbable labels are less calibrated. It is"
+        " below 0.5, the error of a classifier that has not learnt anything yet.",
+        paper=0.0,
+    )
+    bias: bool = _setting(True, Flag(), "Give each classifier a bias (intercept).")
+    normalize: bool = _setting(True, Flag(), _NORMALIZE)
+    seed: int = _setting(
+        0, _ANY_SEED, _SEED, "Used by the random policy and by the 2-means clustering that ends a warm-up."
+    )
+    label_memory: int = _setting(
+        512,
+        Integer(least=0, most=2**20),
+        "Remember N features of each label, and rank labels by tree and memory together; 0 ranks by the tree alone.",
+        "The memory is the mean of a label's examples. How much to trust it, and how much the tree, is learnt from the"
+        ' stream. Much better for rare labels, and better for most others; see "beyond the paper" in the documentation'
+        " for what it costs. Probabilities are calibrated by the stream so far: if all its labels are new, all"
+        " probabilities are small. With 0, search is exact.",
+        paper=0,
+    )
+    trees: int = _setting(
+        1,
+        Integer(most=32),
+        "Number of trees; labels are ranked by their mean probability.",
+        "Trees of different shapes err in different places. Time and memory grow with their number. Of each"
+        " three trees, the first has `arity` and `max_leaves` as given, the second half the arity, and the third twice"
+        " the leaves; besides, tree i, from 0, has i leaves more, and the seed `seed` + i. Only for best-greedy and"
+        " random: other policies would grow the same tree again.",
+        paper=1,
+    )
+    warm_up: int = _setting(
+        0,
+        Integer(least=0),
+        "Build the tree anew from the first N examples, once they have been learnt; 0 disables it.",
+        "The tree is the one that `warm_start` would have built from them; they are kept until then, learnt again on"
+        " it, and forgotten. Until then the tree grows by the policy. The update that ends the warm-up takes as long as"
+        " all before it, and Ctrl-C waits for it. Only for best-greedy and random.",
+        paper=0,
+    )
+    features: TextSettings | None = _setting(
+        None,
+        _TextFeaturesOrNone(),
+        "What an example is: a text, or features.",
+        '``"text"``: a text, of which the model makes features; `oplt.text.TextFeatures` has the settings for that, and'
+        " one that has been trained already is copied as it is. None: features by name.",
+    )
 
     def __post_init__(self) -> None:
-        _check_types(self)
-        self.to_core()
+        _check(self)
+        if self.arity > self.max_leaves:
+            _conflict(f"arity must be at most max_leaves ({self.max_leaves}), or the tree becomes a chain", self.arity)
+        varies = f"unless the policy is one of {' and '.join(_VARYING)}"
+        if self.trees > 1 and self.policy not in _VARYING:
+            _conflict(f"trees must be 1 {varies}, since others make the same tree again", self.trees)
+        if self.warm_up > 0 and self.policy not in _VARYING:
+            _conflict(f"warm_up must be 0 {varies}, since others make trees of a form of their own", self.warm_up)
 
-    def to_core(self) -> _core.TrainParams:
-        """Convert for the core, which checks the ranges."""
-        return _core.TrainParams(**_without_features(self))
+    def to_core(self) -> _core.ModelParams:
+        """Convert for the core."""
+        return _core.ModelParams(**_without_features(self))
+
+    def to_load(self) -> _core.StateParams:
+        """Tell the core what a saved model of these settings is like."""
+        return self.to_core().to_load(self.features.to_core() if self.features else None)
 
     def expect_one_tree(self, method: str) -> None:
         """Refuse what makes no sense when the tree is known ahead."""
         if self.trees > 1:
-            msg = (
-                f"{method} starts from one tree, so trees must be 1, got {self.trees}:"
-                " an oplt.Ensemble averages models that start from different trees"
-            )
-            raise InvalidParameterError(msg)
+            _conflict(f"{method} starts from one tree, so trees must be 1", self.trees)
         if self.warm_up > 0:
-            msg = (
-                f"{method} starts from a tree, so warm_up must be 0, got {self.warm_up}:"
-                " OnlinePLT(warm_up=...) starts from nothing, and builds its tree from the first examples"
+            _conflict(
+                f"{method} starts from a tree, so warm_up must be 0",
+                self.warm_up,
+                "OnlinePLT(warm_up=...) starts without a tree, and builds it from the first examples.",
             )
-            raise InvalidParameterError(msg)
+
+
+def _conflict(what: str, got: int, hint: str | None = None) -> NoReturn:
+    raise InvalidParameterError("parameters-conflict", what, got=str(got), hint=hint)
+
+
+_DEFAULT_COSTS = {"squared-hinge": 1.0, "logistic": 10.0}
 
 
 @dataclass(frozen=True)
 class BatchSettings:
-    """What decides how a model is trained at once. `OnlinePLT.fit_batch` describes each one."""
+    """What decides how a batch model is trained."""
 
-    loss: str = "squared-hinge"
-    cost: float = 1.0
-    tolerance: float = 0.1
-    max_iterations: int = 20
-    prune: float = 0.1
-    normalize: bool = True
-    seed: int = 0
-    features: TextSettings | None = None
+    loss: str = _setting(
+        "squared-hinge",
+        Choice(("squared-hinge", "logistic")),
+        "Loss of the classifiers: squared-hinge or logistic.",
+        '``"squared-hinge"``: a support vector machine in each node, as in Parabel; a score s means the probability'
+        ' exp(-max(0, 1 - s)²). ``"logistic"``: better calibrated.',
+    )
+    cost: float | None = _setting(
+        None,
+        Number(above=0, most=1e6, optional=True),
+        "Weight of the examples' losses against the regularisation (LIBLINEAR's C): larger fits closer.",
+        "None: 1 for the squared hinge loss and 10 for the logistic one, whose gradients are smaller.",
+    )
+    tolerance: float = _setting(
+        0.1,
+        Number(least=1e-9, most=1),  # below, rounding would keep the solver from ever getting there
+        "Stop training a classifier at this tolerance.",
+    )
+    max_iterations: int = _setting(20, Integer(), "Stop training a classifier after N passes over its examples.")
+    prune: float = _setting(
+        0.1,
+        Number(least=0, most=1, single=True),
+        "Drop weights smaller than this, which makes the model much smaller.",
+        "It suits normalised features: the larger the values, the smaller the weights, so use 0 with"
+        " ``normalize=False``.",
+    )
+    normalize: bool = _setting(True, Flag(), _NORMALIZE)
+    seed: int = _setting(
+        0, _ANY_SEED, _SEED, "Used for the order of the examples in training, and for trees that are not given."
+    )
+    trees: int = _setting(
+        1,
+        Integer(most=32),
+        "Number of trees; labels are ranked by their mean probability.",
+        "Each is that of `oplt.tree.kmeans`, as in Parabel, with another seed. Or a `LabelTree`, or several, that"
+        " have all labels of `Y` as leaves.",
+    )
+    features: TextSettings | None = _setting(
+        None,
+        _TextFeaturesOrNone(),
+        "What an example is: a text, or features.",
+        "As for `OnlinePLT`. All texts are counted before any gets its features.",
+    )
 
     def __post_init__(self) -> None:
-        _check_types(self)
-        self.to_solver()
+        _check(self)
+        if self.cost is None:
+            object.__setattr__(self, "cost", _DEFAULT_COSTS[self.loss])
 
-    def to_solver(self) -> _core.BatchParams:
-        """Convert for the training, which checks the ranges."""
-        return _core.BatchParams(**_without_features(self))
+    def to_core(self) -> _core.BatchParams:
+        """Convert for the core."""
+        own = _without_features(self)
+        return _core.BatchParams(**{name: own[name] for name in own if name not in ("normalize", "trees")})
 
-    def to_core(self) -> _core.TrainParams:
-        """Convert to what the trained model keeps."""
-        return self.to_solver().of_model()
-
-
-def check_setting_names(method: str, given: Iterable[str]) -> None:
-    """Refuse what is no setting, as Python does where they are written out, and name the one that is meant."""
-    known = [*(field.name for field in fields(Settings)), "threads"]
-    for name in given:
-        if name not in known:
-            nearest = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {nearest[0]!r}?" if nearest else f"the settings are {', '.join(known)}"
-            msg = f"{method} has no setting {name!r}: {hint}"
-            raise TypeError(msg)
+    def to_load(self) -> _core.StateParams:
+        """Tell the core what a saved model of these settings is like."""
+        text = self.features.to_core() if self.features else None
+        return self.to_core().to_load(self.normalize, self.trees, text)
 
 
-def settings_from(saved: dict[str, Any]) -> Settings | BatchSettings:
-    """Make settings of either kind again of `asdict` of them, which in an older file may lack the newest."""
-    return BatchSettings(**saved) if "loss" in saved else Settings(**{**BEYOND_THE_PAPER, **saved})
+AnySettings = Settings | BatchSettings | TextSettings
 
 
-def settings_to_save(settings: Settings | BatchSettings) -> dict[str, Any]:
-    """Make what `settings_from` takes. Without text features it does not mention them: files stay as they were."""
-    return asdict(settings) if settings.features else _without_features(settings)
+def _check(settings: AnySettings) -> None:
+    for one in declared(type(settings)):
+        object.__setattr__(settings, one.name, one.check(one.name, getattr(settings, one.name)))
+
+
+def paper_settings() -> dict[str, Any]:
+    """Collect what `OnlinePLT.paper` stands for."""
+    return {one.name: one.paper for one in declared(Settings) if one.paper is not _UNSET}
 
 
 def _without_features(settings: Settings | BatchSettings) -> dict[str, Any]:
     return {name: value for name, value in asdict(settings).items() if name != "features"}
 
 
-def _check_types(settings: Settings | BatchSettings | TextSettings) -> None:
-    for name, value in asdict(settings).items():
-        object.__setattr__(settings, name, _CHECKS[name](name, value))
+def with_settings(cls: type) -> Callable[[Documented], Documented]:
+    """Let a class or function take the settings that `cls` declares.
+
+    A line ``{settings}`` of its docstring becomes their descriptions, and a keyword that is misspelt is refused naming
+    the one that is meant.
+    """
+
+    def decorate(target: Documented) -> Documented:
+        if target.__doc__ is not None:  # python -OO leaves docstrings out
+            target.__doc__ = _PLACEHOLDER.sub(lambda found: _documentation(cls, found[1]), target.__doc__)
+        if not isinstance(target, type):
+            return _with_known_keywords(target, target.__qualname__)
+        target.__init__ = _with_known_keywords(target.__init__, target.__name__)  # type: ignore[misc]
+        return target
+
+    return decorate
 
 
-def predict_params(k: int | None, threshold: float | None, beam: int | None, threads: int) -> _core.PredictParams:
+def _documentation(cls: type, indent: str) -> str:
+    return textwrap.indent("\n".join(one.described() for one in declared(cls)), indent)
+
+
+def _with_known_keywords(function: Documented, called: str) -> Documented:
+    known = [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        check_setting_names(called, kwargs, known)
+        return function(*args, **kwargs)
+
+    return checked  # type: ignore[return-value]
+
+
+def check_setting_names(method: str, given: Mapping[str, Any], known: Iterable[str] = ()) -> None:
+    """Refuse what is no setting, as Python does where they are written out, and name the one that is meant."""
+    names = list(known) or [*(one.name for one in declared(Settings)), "threads"]
+    for name in given:
+        if name not in names:
+            nearest = difflib.get_close_matches(name, names, n=1)
+            hint = f"did you mean {nearest[0]!r}?" if nearest else f"the settings are {', '.join(names)}"
+            msg = f"{method} has no setting {name!r}: {hint}"
+            raise TypeError(msg)
+
+
+_THRESHOLD = Number(least=0, most=1, optional=True)
+_LIMIT = Integer(optional=True)
+
+
+def search_params(k: int | None, threshold: float | None, beam: int | None) -> _core.SearchParams:
     """Check what is asked of a prediction. Without `k` and `threshold`, the five best labels are."""
     if k is None and threshold is None:
         k = 5
-    return _core.PredictParams(
-        top_k=0 if k is None else count("k", k),
-        threshold=0.0 if threshold is None else _number("threshold", threshold),
-        beam=0 if beam is None else count("beam", beam),
-        threads=threads,
+    return _core.SearchParams(
+        top_k=_LIMIT("k", k) or 0,
+        threshold=_THRESHOLD("threshold", threshold) or 0.0,
+        beam=_LIMIT("beam", beam) or 0,
     )
-
-
-def count(name: str, value: Any, least: int = 1, most: int = 2**31) -> int:
-    """Check that a value is an integer of a range."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        msg = f"{name} must be an integer, got {value!r}"
-        raise InvalidParameterError(msg)
-    number = operator.index(value)
-    if not least <= number <= most:
-        limit = f"at least {least}" if number < least else f"at most {most}"
-        msg = f"{name} must be {limit}, got {value!r}"
-        raise InvalidParameterError(msg)
-    return number
-
-
-def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        msg = f"{name} must be a string, got {value!r}"
-        raise InvalidParameterError(msg)
-    return value
-
-
-def _number(name: str, value: Any) -> float:
-    if isinstance(value, (str, bytes, bool)):
-        msg = f"{name} must be a number, got {value!r}"
-        raise InvalidParameterError(msg)
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        msg = f"{name} must be a number, got {value!r}"
-        raise InvalidParameterError(msg) from None
-
-
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
-        msg = f"{name} must be True or False, got {value!r}"
-        raise InvalidParameterError(msg)
-    return bool(value)
-
-
-def _size(name: str, value: Any) -> int:
-    return count(name, value, least=0, most=2**20)
-
-
-def _trees(name: str, value: Any) -> int:
-    return count(name, value, most=_MOST_TREES)
-
-
-def _number_of_examples(name: str, value: Any) -> int:
-    return count(name, value, least=0)
-
-
-def _replay(name: str, value: Any) -> int:
-    return count(name, value, least=0, most=_MOST_REPLAY)
-
-
-def _seed(name: str, value: Any) -> int:
-    return count(name, value, least=0, most=2**64 - 1)
-
-
-def _range(name: str, value: Any) -> Range | None:
-    bounds = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else ()
-    if value is None:
-        return None
-    if len(bounds) != 2:
-        msg = f"{name} must be (least, most), such as (1, 2), or None, got {value!r}"
-        raise InvalidParameterError(msg)
-    least, most = (count(name, bound, most=255) for bound in bounds)
-    if least > most:
-        msg = f"{name} must be (least, most), but {least} is more than {most}"
-        raise InvalidParameterError(msg)
-    return least, most
-
-
-def _bits(name: str, value: Any) -> int | None:
-    return None if value is None else count(name, value, most=31)
-
-
-def _limit(name: str, value: Any) -> int | None:
-    return None if value is None else count(name, value, most=2**31 - 1)
-
-
-def _text_settings(name: str, value: Any) -> TextSettings | None:
-    if value is None or isinstance(value, TextSettings):
-        return value
-    if not isinstance(value, dict):
-        msg = f'{name} must be "text", oplt.text.TextFeatures(...) or None, got {value!r}'
-        raise InvalidParameterError(msg)
-    return TextSettings(**value)
-
-
-_CHECKS: dict[str, Callable[[str, Any], Any]] = {
-    "policy": _text,
-    "alpha": _number,
-    "arity": count,
-    "max_leaves": count,
-    "learning_rate": _number,
-    "adagrad_eps": _number,
-    "gate": _number,
-    "bias": _flag,
-    "normalize": _flag,
-    "seed": _seed,
-    "label_memory": _size,
-    "trees": _trees,
-    "warm_up": _number_of_examples,
-    "replay": _replay,
-    "loss": _text,
-    "cost": _number,
-    "tolerance": _number,
-    "max_iterations": count,
-    "prune": _number,
-    "features": _text_settings,
-    "ngrams": _range,
-    "chars": _range,
-    "idf": _flag,
-    "sublinear": _flag,
-    "hash_bits": _bits,
-    "max_features": _limit,
-}

@@ -12,30 +12,29 @@ import hashlib
 import json
 import os
 import secrets
-import shutil
-import struct
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
-
-import numpy as np
+from typing import IO
 
 from oplt import _core
 from oplt.errors import InvalidInputError, InvalidParameterError, ModelFormatError
-from oplt.params import BatchSettings, Settings, settings_from, settings_to_save
+from oplt.params import BatchSettings, Settings, declared
+
+if os.name == "posix":
+    import fcntl
 
 __all__ = [
-    "ENSEMBLE",
     "MODEL",
     "TREE",
+    "SavedModel",
     "fingerprint",
     "from_bytes",
     "read",
     "replacing",
     "to_bytes",
-    "unpack_header",
     "what_is",
     "write",
 ]
@@ -50,55 +49,102 @@ class Kind:
     reader: str
 
 
-MODEL = Kind("model", b"OPLTMODL", "OnlinePLT.load")
-ENSEMBLE = Kind("ensemble", b"OPLTENSM", "Ensemble.load")
-TREE = Kind("tree", b"oplt-tree ", "oplt.trees.load")
+MODEL = Kind("model", b"OPLTMODL", "PLT.load")
+TREE = Kind("tree", b"oplt-tree ", "oplt.tree.load")
 
-VERSION = 1  # of the format of models
-_HEADER = struct.Struct("<8sIQ")  # magic, version, length of the settings
-_DIGEST_SIZE = 32
-
-Write = Callable[[bytes], Any]
 AnySettings = Settings | BatchSettings
 
 
-def _emit(settings: AnySettings, model: _core.Model, write: Write) -> None:
-    """Call `write` with all bytes of a model but the checksum."""
-    encoded = json.dumps(settings_to_save(settings), sort_keys=True).encode()
-    write(_HEADER.pack(MODEL.magic, VERSION, len(encoded)))
-    write(encoded)
-    model.save(write)
+@dataclass(frozen=True)
+class SavedModel:
+    """What a model file holds."""
+
+    settings: AnySettings
+    state: _core.ModelState
+    only_predicts: bool = False
 
 
-def _emit_checked(settings: AnySettings, model: _core.Model, write: Write) -> None:
-    digest = hashlib.blake2b(digest_size=_DIGEST_SIZE)
-
-    def write_and_sum(chunk: bytes) -> None:
-        digest.update(chunk)
-        write(chunk)
-
-    _emit(settings, model, write_and_sum)
-    write(digest.digest())
+def _encoded(model: SavedModel) -> bytes:
+    kind = "online" if isinstance(model.settings, Settings) else "batch"
+    header = {"kind": kind, "only_predicts": model.only_predicts, "settings": asdict(model.settings)}
+    return json.dumps(header, sort_keys=True).encode()
 
 
-def fingerprint(settings: AnySettings, model: _core.Model) -> str:
+def _decoded(encoded: bytes) -> tuple[AnySettings, bool]:
+    try:
+        header = json.loads(encoded)
+        kind = {"online": Settings, "batch": BatchSettings}[header["kind"]]
+        given = header["settings"]
+        unknown = set(given) - {one.name for one in declared(kind)}
+        known = kind(**{name: value for name, value in given.items() if name not in unknown})
+        only_predicts = bool(header["only_predicts"])
+    except (ValueError, TypeError, LookupError, InvalidParameterError) as error:
+        raise ModelFormatError("model-damaged", f"the settings cannot be read: {error}") from None
+    if unknown:
+        raise ModelFormatError(
+            "format-version-unknown",
+            f"the setting {min(unknown)!r} is unknown to this version",
+            hint="Install a newer oplt.",
+        )
+    return known, only_predicts
+
+
+def fingerprint(model: SavedModel) -> str:
     """Digest of the whole learnt state: equal models, and only those, have equal ones."""
-    digest = hashlib.blake2b(digest_size=16)
-    _emit(settings, model, digest.update)
-    return digest.hexdigest()
+    return model.state.checksum(_encoded(model)).hex()
 
 
-def to_bytes(settings: AnySettings, model: _core.Model) -> bytes:
+def to_bytes(model: SavedModel) -> bytes:
     """Make the content of a model file."""
     buffer = bytearray()
-    _emit_checked(settings, model, buffer.extend)
+    model.state.save(_encoded(model), buffer.extend)
     return bytes(buffer)
 
 
-def write(settings: AnySettings, model: _core.Model, path: Path) -> None:
+def write(model: SavedModel, path: Path) -> None:
     """Save a model."""
     with replacing(path, MODEL) as file:
-        _emit_checked(settings, model, file.write)
+        model.state.save(_encoded(model), file.write)
+
+
+def read(path: Path, *, verify: bool) -> SavedModel:
+    """Load a model file. Large parts stay in the file until they are written."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(len(MODEL.magic))
+            if content != MODEL.magic:
+                _refuse_kind(content + file.read(16))
+            if _core.CAN_MAP:
+                return _loaded(_core.ModelFile.map(file.fileno()), verify=verify)
+            return from_bytes(content + file.read(), verify=verify)
+    except ModelFormatError as error:
+        raise error.at(str(path)) from None
+
+
+def from_bytes(content: bytes, *, verify: bool = True) -> SavedModel:
+    """Make a model of the content of a model file."""
+    if not content.startswith(MODEL.magic):
+        _refuse_kind(content)
+    return _loaded(_core.ModelFile.copy(content), verify=verify)
+
+
+def _loaded(file: _core.ModelFile, *, verify: bool) -> SavedModel:
+    if verify:
+        file.verify()
+    settings, only_predicts = _decoded(file.array("settings"))
+    return SavedModel(settings, _core.ModelState.load(file, settings.to_load(), verify), only_predicts)
+
+
+def _refuse_kind(content: bytes) -> None:
+    raise ModelFormatError("not-a-model-file", f"not an oplt {MODEL.name}: {what_is(content)}")
+
+
+def what_is(data: bytes) -> str:
+    """Say what a file of another kind is."""
+    for kind in (MODEL, TREE):
+        if data.startswith(kind.magic):
+            return f"it is an oplt {kind.name}, which {kind.reader} reads"
+    return f"it begins with {data[:16]!r}" if data else "it is empty"
 
 
 @contextmanager
@@ -112,20 +158,58 @@ def replacing(path: Path, kind: Kind | None = None) -> Iterator[IO[bytes]]:
         what = kind.name if kind else "file"
         raise FileNotFoundError(errno.ENOENT, f"there is no such folder to save the {what} in", str(path.parent))
     if kind and path.exists() and not _begins_with(path, kind.magic):
-        msg = f"{path} exists and is not an oplt {kind.name}: save under another name, or remove it first"
-        raise InvalidInputError(msg)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+        raise InvalidInputError(
+            "target-of-another-kind",
+            f"the file exists and is not an oplt {kind.name}",
+            where=str(path),
+            hint="Save under another name, or remove it first.",
+        )
+    family = _temporary_family(path)
+    _remove_abandoned(path.parent, family)
+    temporary = path.with_name(f"{family}{secrets.token_hex(8)}.tmp")
     try:
-        with temporary.open("xb") as file:
+        with os.fdopen(_create(temporary, path), "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        if path.exists():
-            shutil.copymode(path, temporary)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
     _sync_directory(path.parent)
+
+
+def _temporary_family(path: Path) -> str:
+    """Begin the names of all temporary files for one target. The length does not depend on that of its name."""
+    return f".oplt-{hashlib.blake2b(os.fsencode(path.name), digest_size=8).hexdigest()}-"
+
+
+def _create(temporary: Path, target: Path) -> int:
+    """Create a file that from the start nobody can read who cannot read the target; locked while it is written."""
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+    while True:
+        if target.exists():
+            handle = os.open(temporary, flags, 0o600)
+            with suppress(OSError):
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        else:
+            handle = os.open(temporary, flags, 0o666)  # less the umask
+        if os.name != "posix":
+            return handle
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if temporary.exists():
+            return handle
+        os.close(handle)  # another save took it for abandoned before it was locked
+
+
+def _remove_abandoned(folder: Path, family: str) -> None:
+    """Remove what a save that was killed has left. One that is being written is locked."""
+    if os.name != "posix":
+        return
+    for left in folder.glob(f"{family}*.tmp"):
+        with suppress(OSError), left.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            left.unlink()
 
 
 def _begins_with(path: Path, magic: bytes) -> bool:
@@ -143,53 +227,3 @@ def _sync_directory(directory: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def read(path: Path) -> tuple[AnySettings, _core.Model]:
-    """Load a model file."""
-    try:
-        return from_bytes(path.read_bytes())
-    except ModelFormatError as error:
-        msg = f"{path}: {error}"
-        raise ModelFormatError(msg) from None
-
-
-def unpack_header(data: bytes, header: struct.Struct, kind: Kind, version: int) -> int:
-    """Check how a file begins: with its magic, its version and a number, which is returned."""
-    if not data.startswith(kind.magic):
-        msg = f"not an oplt {kind.name}: {what_is(data)}"
-        raise ModelFormatError(msg)
-    if len(data) < header.size:
-        msg = f"the {kind.name} is cut off after {len(data)} bytes"
-        raise ModelFormatError(msg)
-    _, found, number = header.unpack_from(data)
-    if found != version:
-        remedy = "install a newer oplt" if found > version else "the file is damaged"
-        msg = f"format version {found} of {kind.name} files, but this oplt reads version {version}: {remedy}"
-        raise ModelFormatError(msg)
-    return int(number)
-
-
-def what_is(data: bytes) -> str:
-    """Say what a file of another kind is."""
-    for kind in (MODEL, ENSEMBLE, TREE):
-        if data.startswith(kind.magic):
-            return f"it is an oplt {kind.name}, which {kind.reader} reads"
-    return f"it begins with {data[:16]!r}" if data else "it is empty"
-
-
-def from_bytes(data: bytes) -> tuple[AnySettings, _core.Model]:
-    """Make a model of the content of a model file."""
-    settings_size = unpack_header(data, _HEADER, MODEL, VERSION)
-    content, digest = memoryview(data)[:-_DIGEST_SIZE], data[-_DIGEST_SIZE:]
-    if hashlib.blake2b(content, digest_size=_DIGEST_SIZE).digest() != digest:
-        msg = "the checksum does not match: the file is damaged or cut off"
-        raise ModelFormatError(msg)
-    begin = _HEADER.size + settings_size
-    try:
-        settings = settings_from(json.loads(bytes(content[_HEADER.size : begin])))
-    except (ValueError, TypeError, InvalidParameterError) as error:
-        msg = f"the settings cannot be read: {error}"
-        raise ModelFormatError(msg) from None
-    text = settings.features.to_core() if settings.features else None
-    return settings, _core.Model.load(settings.to_core(), np.frombuffer(content[begin:], dtype=np.uint8), text)

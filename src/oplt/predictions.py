@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from oplt._typing import FloatArray, IdArray, Label, PointerArray
+from oplt.checks import count
 from oplt.errors import InvalidInputError
-from oplt.params import count
-from oplt.validation import briefly
+from oplt.wording import briefly
 
 __all__ = ["Predictions", "as_pairs", "named"]
 
@@ -63,17 +63,26 @@ class Predictions:
         _check_array("scores", scores, "floats", "f")
         _check_array("indptr", indptr, "integers", "iu")
         if len(labels) != len(scores):
-            msg = f"there are {len(labels)} labels but {len(scores)} scores: each label needs one"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(
+                "predictions-not-valid",
+                f"there are {len(labels)} labels but {len(scores)} scores: each label needs one",
+            )
         if not len(indptr) or indptr[0] != 0 or indptr[-1] != len(labels) or np.any(indptr[1:] < indptr[:-1]):
-            msg = f"indptr must rise from 0 to the number of labels, {len(labels)}, got {briefly(indptr)}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(
+                "predictions-not-valid",
+                f"indptr must rise from 0 to the number of labels, {len(labels)}",
+                got=briefly(indptr),
+            )
         bad = np.isnan(scores)
         if bad.any():
             place = int(np.argmax(bad))
             row = int(np.searchsorted(indptr, place, side="right")) - 1
-            msg = f"the score of label {labels[place]!r} of row {row} is NaN: labels are ranked by their scores"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(
+                "predictions-not-valid",
+                f"the score of label {labels[place]!r} must be a number, since labels are ranked by it",
+                where=f"row {row} of predictions",
+                got="nan",
+            )
         count("n_examples", self.n_examples, least=0, most=2**64)
 
     @classmethod
@@ -86,8 +95,11 @@ class Predictions:
         <Predictions for 2 examples: 2 labels>
         """
         if not isinstance(rows, Iterable):
-            msg = f"rows must be lists of (label, probability), one for each example, got {briefly(rows)}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(
+                "predictions-not-valid",
+                "rows must be lists of (label, probability), one for each example",
+                got=briefly(rows),
+            )
         pairs: list[tuple[Label, float]] = []
         ends = [0]
         for i, row in enumerate(rows):
@@ -131,11 +143,12 @@ class Predictions:
 
 def _check_array(name: str, given: Any, content: str, kinds: str) -> None:
     if not isinstance(given, np.ndarray) or given.ndim != 1 or given.dtype.kind not in kinds:
-        msg = (
-            f"{name} of predictions must be a 1-D array of {content}, got {briefly(given)};"
-            " Predictions.from_rows makes them of lists"
+        raise InvalidInputError(
+            "predictions-not-valid",
+            f"{name} of predictions must be a 1-D array of {content}",
+            got=briefly(given),
+            hint="Predictions.from_rows makes them of lists.",
         )
-        raise InvalidInputError(msg)
 
 
 def as_pairs(row: Any, what: str) -> list[tuple[Label, float]]:
@@ -145,8 +158,7 @@ def as_pairs(row: Any, what: str) -> list[tuple[Label, float]]:
             pairs = list(row)
             array("d", [score for _, score in pairs])  # takes numbers only
             return pairs
-    msg = f"{what} must be a list of (label, probability), got {briefly(row)}"
-    raise InvalidInputError(msg)
+    raise InvalidInputError("predictions-not-valid", f"{what} must be a list of (label, probability)", got=briefly(row))
 
 
 def named(ids: IdArray, names_of: Callable[[IdArray], list[Label]]) -> npt.NDArray[np.object_]:

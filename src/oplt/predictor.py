@@ -1,49 +1,47 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What has been learnt: what it answers, how it is kept, and what it is like."""
+"""What can be asked of anything that has been learnt, whether or not it goes on learning."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from oplt import _core, inspection, persistence
-from oplt._typing import FloatArray, IdArray, Label, PointerArray, Row, Rows
+from oplt._typing import Label, Row, Rows
+from oplt.checks import count
 from oplt.inspection import Inspection
-from oplt.params import BatchSettings, Settings, count, predict_params
+from oplt.params import BatchSettings, Settings, search_params
+from oplt.persistence import SavedModel
 from oplt.predictions import Predictions, named
-from oplt.text import TextFeatures, Texts, as_text, as_texts
+from oplt.text import TextFeatures
 from oplt.tree import LabelTree
-from oplt.validation import NamedRows, as_row, as_rows
+from oplt.validation import NamedRows, Texts, as_row, as_rows, as_text, as_texts
 
-if TYPE_CHECKING:
-    from typing_extensions import Self  # part of Python since 3.11
+__all__ = ["Predictor", "State"]
 
-__all__ = ["Predictor"]
-
-# Where the answers to each row begin and end, labels, probabilities, and how many examples had been learnt.
-_Answers: TypeAlias = tuple[PointerArray, IdArray, FloatArray, int]
+State: TypeAlias = _core.ModelState
+_SearchParams: TypeAlias = _core.SearchParams
+_Core: TypeAlias = _core.ModelState | _core.OnlineModel
 
 
 class Predictor:
-    """A label tree with its classifiers, as it is now. `OnlinePLT` is how it comes to be and learns."""
+    """A label tree with its classifiers: what `PLT` and `OnlinePLT` have in common."""
 
-    def __init__(self, settings: Settings | BatchSettings, core: _core.Model, threads: int) -> None:
-        self._settings = settings
-        self._core = core
-        self._threads = count("threads", threads)
+    _settings: Settings | BatchSettings
+    _threads: int
+    _core: _Core
 
-    @classmethod
-    def _of(cls, settings: Settings | BatchSettings, core: _core.Model, threads: int) -> Self:
-        """Make one of a subclass, whose own constructor starts from nothing."""
-        model = cls.__new__(cls)
-        Predictor.__init__(model, settings, core, threads)
-        return model
+    def _state(self) -> State:
+        """Take what has been learnt so far: it does not change any more."""
+        raise NotImplementedError
+
+    def _saved(self) -> SavedModel:
+        """Take what is written to a file."""
+        return SavedModel(self._settings, self._state())
 
     def predict_one(
         self, x: Row | str, k: int | None = None, *, threshold: float | None = None, beam: int | None = None
@@ -67,9 +65,9 @@ class Predictor:
         -------
         Labels and their probabilities, most probable first; empty if the model knows no label yet.
         """
-        params = predict_params(k, threshold, beam, threads=1)
+        params = search_params(k, threshold, beam)
         found = _core.predict_one(self._core, x, params)
-        return self._predict(self._as_row(x), params)[0] if found is None else found
+        return self._predict(self._as_row(x), params, threads=1)[0] if found is None else found
 
     def predict_many(
         self,
@@ -91,7 +89,7 @@ class Predictor:
         cat
         dog
         """
-        return self._predict(self._as_rows(X), predict_params(k, threshold, beam, self._threads))
+        return self._predict(self._as_rows(X), search_params(k, threshold, beam), self._threads)
 
     def _as_row(self, x: Row | str) -> NamedRows | Texts:
         return as_text(x) if self._settings.features else as_row(cast("Row", x))
@@ -99,50 +97,35 @@ class Predictor:
     def _as_rows(self, X: Rows | Iterable[str]) -> NamedRows | Texts:  # noqa: N803 (a matrix)
         return as_texts(X) if self._settings.features else as_rows(cast("Rows", X))
 
-    def _ask(self, rows: NamedRows | Texts, params: _core.PredictParams) -> _Answers:
-        if isinstance(rows, Texts):
-            return self._core.predict_texts(rows.texts, params)
-        return self._core.predict_many(rows.indptr, rows.names, rows.values, params)
-
-    def _predict(self, rows: NamedRows | Texts, params: _core.PredictParams) -> Predictions:
-        indptr, ids, scores, n_examples = self._ask(rows, params)
-        return Predictions(named(ids, self._core.label_names), scores, indptr, n_examples)
+    def _predict(self, rows: NamedRows | Texts, params: _SearchParams, threads: int) -> Predictions:
+        state = self._state()
+        indptr, ids, scores = state.predict(rows.to_core(), params, threads)
+        return Predictions(named(ids, state.label_names), scores, indptr, state.n_examples)
 
     def fingerprint(self) -> str:
-        """Digest of the whole learnt state. Equal models, and only those, have equal ones."""
-        return persistence.fingerprint(self._settings, self._core)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file. The file holds the old content or the new, whatever happens meanwhile."""
-        persistence.write(self._settings, self._core, Path(path))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, threads: int = 1) -> Self:
-        """Read a model from a file. It goes on exactly as the saved one would have."""
-        return cls._of(*persistence.read(Path(path)), threads)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _from_bytes, (type(self), persistence.to_bytes(self._settings, self._core), self._threads)
+        """Digest of the whole learnt state, settings included: 128 bits, by which equal models are known."""
+        return persistence.fingerprint(self._saved())
 
     @property
     def tree(self) -> LabelTree:
         """The tree as it is now; of several, the first."""
-        parents, ids = self._core.tree()
+        state = self._state()
+        parents, ids = state.tree()
         labels: list[Label | None] = [None] * len(ids)
         leaves = np.flatnonzero(ids != _core.NONE)
-        for leaf, name in zip(leaves.tolist(), self._core.label_names(ids[leaves]), strict=True):
+        for leaf, name in zip(leaves.tolist(), state.label_names(ids[leaves]), strict=True):
             labels[leaf] = name
         return LabelTree(np.where(parents == _core.NONE, -1, parents.astype(np.int64)), labels)
 
     @property
     def n_labels(self) -> int:
         """Number of labels seen so far."""
-        return self._core.n_labels
+        return self._state().n_labels
 
     @property
     def n_features(self) -> int:
         """Number of features seen so far; of those of texts, as many as are kept."""
-        return self._core.n_features
+        return self._state().n_features
 
     @property
     def features(self) -> TextFeatures | None:
@@ -156,20 +139,18 @@ class Predictor:
         >>> model.features.names
         ['heap', 'in', 'kernel', 'overflow', 'the']
         """
-        core = self._core.text_features()
-        return (
-            None if core is None or self._settings.features is None else TextFeatures._of(self._settings.features, core)
-        )
+        core = self._state().text_features()
+        return None if core is None else TextFeatures._of(cast("Any", self._settings.features), core)
 
     @property
     def n_examples(self) -> int:
-        """Number of examples learnt so far, without those that were learnt again."""
-        return self._core.n_examples
+        """Number of examples learnt so far; those that a warm-up learns twice count once."""
+        return self._state().n_examples
 
     @property
     def depth(self) -> int:
         """Edges on the longest way from the root of the tree to a leaf; of several trees, the longest."""
-        return self._core.depth
+        return self._state().depth
 
     @property
     def n_cells(self) -> int:
@@ -178,12 +159,12 @@ class Predictor:
         One that was touched takes 8 bytes, and its row some more. Those that a new label's classifier has from the
         start are counted, but kept only once a step changes them.
         """
-        return self._core.n_cells
+        return self._state().n_cells
 
     @property
     def memory_bytes(self) -> int:
-        """Memory that the learnt state takes."""
-        return self._core.memory_bytes
+        """Memory that the learnt state takes, without what lies in a mapped file."""
+        return self._state().memory_bytes
 
     def inspect(self, n: int = 5) -> Inspection:
         """Look at what is in the model: sizes, memory by part, its largest nodes, its most and least frequent labels.
@@ -204,7 +185,7 @@ class Predictor:
         >>> found.labels.most[0]
         LabelCount(label='dog', n_examples=2)
         """
-        return inspection.inspect(self._settings, self._core, count("n", n, least=0))
+        return inspection.inspect(self._settings, self._state(), count("n", n, least=0))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -214,12 +195,8 @@ class Predictor:
     def __repr__(self) -> str:
         defaults = asdict(type(self._settings)())
         changed = ", ".join(f"{name}={value!r}" for name, value in self.settings.items() if value != defaults[name])
-        kind = type(self).__name__ + ("" if isinstance(self._settings, Settings) else ".fit_batch")
+        state = self._state()
         return (
-            f"<{kind}({changed}): {self.n_labels} labels, {self.n_features} features,"
-            f" {self.n_examples} examples, depth {self.depth}>"
+            f"<{type(self).__name__}({changed}): {state.n_labels} labels, {state.n_features} features,"
+            f" {state.n_examples} examples, depth {state.depth}>"
         )
-
-
-def _from_bytes(cls: type[Predictor], data: bytes, threads: int) -> Predictor:
-    return cls._of(*persistence.from_bytes(data), threads)

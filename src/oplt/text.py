@@ -5,67 +5,28 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from oplt import _core, frames
+from oplt import _core
 from oplt._typing import Name
-from oplt.errors import InvalidInputError, InvalidParameterError
-from oplt.params import Range, TextSettings
-from oplt.validation import NamedRows, as_rows, briefly
+from oplt.errors import InvalidParameterError
+from oplt.params import Range, TextSettings, with_settings
+from oplt.validation import NamedRows, Texts, as_rows, as_texts
+from oplt.wording import briefly
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # part of Python since 3.11
 
 __all__ = ["TextFeatures"]
 
-_WANTS_TEXTS = "; a model that takes features, not texts, is made without features="
 
-
-@dataclass(frozen=True)
-class Texts:
-    """Examples as texts."""
-
-    texts: list[str]
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def chunk(self, begin: int, end: int) -> Texts:
-        """Texts [begin, end)."""
-        return Texts(self.texts[begin:end])
-
-
-def as_texts(X: Any) -> Texts:  # noqa: N803 (for as_rows it is a matrix)
-    """Texts of many examples: any iterable of strings, or a column of a frame."""
-    if isinstance(X, (str, bytes, Mapping)):
-        msg = f"X must hold many texts, got one {type(X).__name__}: use learn_one or predict_one, or put it in a list"
-        raise InvalidInputError(msg)
-    if sp.issparse(X) or not (isinstance(X, Iterable) or frames.is_frame(X)):
-        msg = f"X must be a list of texts, got {type(X).__name__}{_WANTS_TEXTS}"
-        raise InvalidInputError(msg)
-    texts = frames.as_values(X, "X") if frames.is_frame(X) else list(X)
-    if not set(map(type, texts)) <= {str}:
-        bad = next((i for i, text in enumerate(texts) if not isinstance(text, str)), None)
-        if bad is not None:
-            msg = f"row {bad} of X must be a text (str), got {briefly(texts[bad])}{_WANTS_TEXTS}"
-            raise InvalidInputError(msg)
-    return Texts(texts)
-
-
-def as_text(x: Any) -> Texts:
-    """Text of one example."""
-    if not isinstance(x, str):
-        msg = f"x must be a text (str), got {briefly(x)}{_WANTS_TEXTS}"
-        raise InvalidInputError(msg)
-    return Texts([x])
-
-
+@with_settings(TextSettings)
 class TextFeatures:
     """How texts become features: words, their sequences or their characters, weighted by how rare they are.
 
@@ -78,21 +39,7 @@ class TextFeatures:
 
     Parameters
     ----------
-    ngrams
-        Sequences of so many words, from the least to the most, are terms: ``(1, 2)`` for words and pairs of neighbours.
-        None: only `chars` are.
-    chars
-        Sequences of so many characters of a word and the spaces around it are terms, too: ``(3, 5)``. They find words
-        that are spelt or inflected differently, at several times the features. Their names begin with ``~``.
-    idf
-        Rare terms count more: by 1 + ln((1 + n) / (1 + d)) for a term that d of the n texts so far have. See below.
-    sublinear
-        A term that occurs f times counts 1 + ln f instead of f.
-    hash_bits
-        Keep no terms: at most 2 ** hash_bits features, to which hashes distribute the terms. The names of features are
-        numbers then.
-    max_features
-        Keep at most so many terms, the most frequent ones. See below.
+    {settings}
 
     Notes
     -----
@@ -250,14 +197,18 @@ def as_text_features(features: Any) -> TextFeatures | None:
     if isinstance(features, dict):  # as `OnlinePLT.settings` has them
         return TextFeatures(**features)
     if features != "text":
-        got = f"the class {features.__name__}: make one" if isinstance(features, type) else repr(features)
-        msg = f'features must be "text", oplt.text.TextFeatures(...) or None, got {got}'
-        raise InvalidParameterError(msg)
+        is_class = isinstance(features, type)
+        raise InvalidParameterError(
+            "parameter-out-of-range",
+            'features must be "text", oplt.text.TextFeatures(...) or None',
+            got=f"the class {features.__name__}" if is_class else briefly(features),
+            hint="Make one of the class." if is_class else None,
+        )
     return TextFeatures()
 
 
 def rows_to_cluster(rows: NamedRows | Texts, features: TextFeatures | None) -> NamedRows:
-    """Make what `trees.cluster` takes: of texts, their features once all have been counted."""
+    """Make what the clustering of labels takes: of texts, their features once all have been counted."""
     if isinstance(rows, NamedRows) or features is None:
         return cast("NamedRows", rows)
     return as_rows(copy.deepcopy(features).learn(rows.texts).transform(rows.texts))

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from typing import Any
 from unicodedata import category, combining, east_asian_width
 
-__all__ = ["number_of", "on_one_line", "width"]
+__all__ = ["briefly", "number_of", "on_one_line", "width"]
 
 _JOINERS = "\u200c\u200d"  # without which words of Persian and Hindi, and some emoji, are others
 
@@ -50,3 +51,15 @@ def number_of(n: int, what: str) -> str:
     ('1 label', '46,414 labels')
     """
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def briefly(value: Any) -> str:
+    """Show what was received, in a message.
+
+    Examples
+    --------
+    >>> briefly("x" * 100)
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."
+    """
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -39,7 +39,7 @@ BAD = {
     "prose.dat": (b"Once upon a time\n", "neither the name nor the first lines tell the format"),
     "list.json": (
         b'[\n  {"text": "a", "labels": ["a"]}\n]\n',
-        "each example is a line: convert it, as jq -c '.[]' does",
+        "list.json: it begins as a list of JSON, but each example is a line. Convert it, as jq -c '.[]' does.",
     ),
     "binary.jsonl": (bytes(range(200, 256)) * 9, "is not UTF-8"),
     "liar.csv": (b'{"text": "a", "labels": ["a"]}\n', "by its name the format is csv, but the first lines look like"),
@@ -82,11 +82,12 @@ def test_columns_that_are_not_there(tmp_path: Path, model: Path, name: str) -> N
     path = tmp_path / "table.csv"
     path.write_text("title,topic\nOn trees,biology\n")
     told = refused(*words(name, path, model, tmp_path))
-    assert "the columns are 'title', 'topic'" in told
-    assert "give --text-column" in told
+    assert "table.csv, line 1: there is no column 'text', got the columns 'title', 'topic' (divided by ',')" in told
+    assert "Give --text-column" in told
     path.write_text('{"text": "a", "topic": "x"}')
     told = refused(*words(name, path, model, tmp_path), "--from" if name == "convert" else "--format", "jsonl")
-    assert told == f"{path}, line 1: there is neither 'labels' nor 'label'; if it is another one, give --labels-column"
+    hint = "If they have another name, give --labels-column."
+    assert told == f"{path}, line 1: there is neither 'labels' nor 'label'. {hint}"
 
 
 @pytest.mark.parametrize("name", ["learn", "predict", "evaluate"])
@@ -104,7 +105,7 @@ def test_a_model_that_is_none(tmp_path: Path, texts: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["learn", "predict", "evaluate"])
 def test_a_damaged_model(texts: Path, model: Path, name: str) -> None:
     model.write_bytes(model.read_bytes()[:-100])
-    assert "the checksum does not match" in refused(name, model, texts)
+    assert "the file is cut off" in refused(name, model, texts)
 
 
 def writing(name: str, target: object, model: Path, texts: Path) -> list[object]:

@@ -57,13 +57,13 @@ def test_a_report_would_mix_with_examples(texts: Path) -> None:
 
 def test_a_target_whose_format_nobody_knows_is_wrong_usage(tmp_path: Path, texts: Path) -> None:
     message = refused("convert", texts, tmp_path / "out.dat", code=2)
-    assert message.endswith("give --to one of xmlc, jsonl, csv, tsv, fasttext, vw")
+    assert message.endswith("Give --to, one of xmlc, jsonl, csv, tsv, fasttext, vw.")
 
 
 def test_the_option_that_is_proposed_for_an_unknown_format_is_there(tmp_path: Path) -> None:
     source = tmp_path / "in"
     source.write_text("it purrs\n")
-    assert "give --format one of" in refused("convert", source, tmp_path / "out.csv")
+    assert "Give --format, one of" in refused("convert", source, tmp_path / "out.csv")
     assert run("convert", source, "-", "--format", "fasttext", "--to", "fasttext").stdout == "it purrs\n"
 
 

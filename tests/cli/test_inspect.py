@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from oplt import OnlinePLT
+from oplt import PLT, OnlinePLT
 from oplt.cli import main
 from oplt.datasets import make_stream
 from oplt.text import TextFeatures
@@ -38,7 +38,7 @@ def test_json_has_the_facts_of_the_model_and_of_its_file(tmp_path: Path) -> None
     found = json.loads(result.stdout)
     assert found.pop("path") == str(path)
     assert found.pop("file_bytes") == path.stat().st_size
-    assert found.pop("format_version") == 1
+    assert found.pop("format_version") == 2
     assert found.pop("fingerprint") == model.fingerprint()
     again = OnlinePLT.load(path)  # memory differs a little: what was loaded has no room to spare
     assert found == json.loads(json.dumps(again.inspect(3).to_dict()))
@@ -79,7 +79,7 @@ def test_text_features_are_told(tmp_path: Path) -> None:
     model.save(tmp_path / "t.oplt")
     text = run(tmp_path / "t.oplt").stdout
     assert "  features  text, ngrams 1 to 2, idf no" in text.splitlines()
-    assert "  text features" in text
+    assert "  features" in text
     assert "  a\\nlabel  1 example" in text.splitlines()
 
 
@@ -96,7 +96,7 @@ def test_several_trees_and_a_model_that_was_trained_at_once(tmp_path: Path) -> N
     text = run(saved(tmp_path, trees=2)[1]).stdout
     assert "(2 trees, depth 2 and 2)" in text
     assert "node 0 of tree 1" in text
-    OnlinePLT.fit_batch(X, Y).save(tmp_path / "batch.oplt")
+    PLT.fit(X, Y).save(tmp_path / "batch.oplt")
     text = run(tmp_path / "batch.oplt").stdout
     assert "was trained at once and learns no more" in text
     assert "frequent" not in text  # nobody has counted them

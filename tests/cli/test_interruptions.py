@@ -143,9 +143,8 @@ def test_the_checkpoint_of_another_command_is_refused(
     run("train", small, "--model", target, "--passes", 3, code=130)
     partial = tmp_path / "m.oplt.partial"
     told = refused("train", small, "--model", target, "--passes", 3, *change)
-    assert (
-        told == f"{partial} is of another command: {message}. Give that one to go on; to start anew, remove {partial}"
-    )
+    resume = f"Rerun that command to resume. To start anew, remove {partial}."
+    assert told == f"{partial}: was created by a different command: {message}. {resume}"
 
 
 def test_the_checkpoint_of_other_data_is_refused(tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,9 +158,11 @@ def test_the_checkpoint_of_other_data_is_refused(tmp_path: Path, small: Path, mo
     assert "a data file begins differently" in refused("train", small, "--model", target)
     about = tmp_path / "m.oplt.partial.json"
     about.write_text("{")
-    assert "is damaged: to start anew, remove" in refused("train", small, "--model", target)
+    assert "m.oplt.partial.json: the file is damaged. To start anew, remove" in refused(
+        "train", small, "--model", target
+    )
     about.unlink()
-    assert "which says what command it is of, is not" in refused("train", small, "--model", target)
+    assert f"there is no {about}, which says what command created it" in refused("train", small, "--model", target)
 
 
 def test_standard_input_goes_on_with_what_comes(tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,8 +51,8 @@ def test_each_plain_line_has_its_answer(model: Path) -> None:
 
 def test_plain_texts_are_proposed_where_the_format_cannot_be_told(model: Path) -> None:
     message = refused("predict", model, given="an overflow\n")
-    assert "give --format one of xmlc, jsonl" in message
-    assert message.endswith("or, if each line is a text, --format text")
+    assert "Give --format, one of xmlc, jsonl" in message
+    assert message.endswith("Or, if each line is a text, --format text.")
 
 
 def test_features_get_labels_of_their_own_type(tmp_path: Path) -> None:

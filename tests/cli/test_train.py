@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from oplt import OnlinePLT
+from oplt import PLT, OnlinePLT
 from oplt.text import TextFeatures
 from tests.cli.running import json_lines, learnt, refused, run, write_features, write_texts
 
@@ -125,7 +125,7 @@ def test_a_column_of_numbers_may_be_called_weight(tmp_path: Path) -> None:
     told = refused(
         "train", table, "-m", target, "-f", "--number-columns", "height", "--weight-column", "height", code=2
     )
-    assert told.endswith("too: give another --weight-column")
+    assert told.endswith("too. Give another --weight-column.")
 
 
 def test_lines_that_are_no_examples_are_left_out_and_told(tmp_path: Path, texts: Path) -> None:
@@ -165,7 +165,7 @@ def test_examples_that_have_both_need_a_choice(tmp_path: Path) -> None:
     both = tmp_path / "both.jsonl"
     both.write_text('{"text": "it purrs", "features": {"fur": 1, "size": 2}, "label": "cat"}\n' * 2)
     target = tmp_path / "m.oplt"
-    assert "give --use text or --use features" in refused("train", both, "--model", target)
+    assert "Give --use text or --use features." in refused("train", both, "--model", target)
     run("train", both, "--model", target, "--use", "features")
     assert OnlinePLT.load(target).settings["features"] is None
 
@@ -227,10 +227,10 @@ def test_learn_refuses_what_the_model_does_not_take(tmp_path: Path, features: Pa
     assert "is a model of features" in refused("learn", other, texts)
 
 
-def test_learn_tells_that_a_model_learns_no_more(tmp_path: Path, features: Path) -> None:
-    target = tmp_path / "frozen.oplt"
-    OnlinePLT.fit_batch([{0: 1.0}, {1: 1.0}], ["a", "b"]).save(target)
-    assert "learns no more" in refused("learn", target, features)
+def test_learn_refuses_a_batch_trained_model(tmp_path: Path, features: Path) -> None:
+    target = tmp_path / "batch.oplt"
+    PLT.fit([{0: 1.0}, {1: 1.0}], ["a", "b"]).save(target)
+    assert "cannot be updated" in refused("learn", target, features)
 
 
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:

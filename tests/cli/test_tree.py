@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from oplt import LabelTree, OnlinePLT, drawing, trees
+from oplt import LabelTree, OnlinePLT, drawing
 from oplt.cli import main
+from oplt.tree import save
 
 TREE = LabelTree.from_nested([["cat", "dog"], ["granite", ["märble", 7]], "water"])
 
@@ -36,7 +37,7 @@ def test_a_model_is_drawn_as_text(model: Path) -> None:
 
 def test_a_saved_tree_is_drawn_too(tmp_path: Path) -> None:
     path = tmp_path / "tree.txt"
-    trees.save(TREE, path)
+    save(TREE, path)
     assert run(path).stdout == drawing.as_text(TREE) + "\n"
 
 
@@ -113,7 +114,7 @@ def test_a_picture_is_utf_8_whatever_the_terminal_has(model: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["--label", "CA"], 1, "the tree has no label 'CA': did you mean 'cat'?"),
+        (["--label", "CA"], 1, "the tree has no label 'CA'. Did you mean 'cat'?"),
         (["--label", "8"], 1, "the tree has no label '8', and none that contains it"),
         (["--label", "cat", "--depth", 1], 2, "cannot be given, too"),
         (["--depth", "-1"], 2, "--depth"),

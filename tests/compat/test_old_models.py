@@ -12,21 +12,20 @@ from typing import Any
 
 import pytest
 
-from oplt import LabelTree, OnlinePLT
+from oplt import PLT, LabelTree, OnlinePLT
+from oplt._core import FORMAT_VERSION as VERSION
 from oplt.datasets import make_stream
-from oplt.persistence import VERSION
 
 FOLDER = Path(__file__).parent
 FILES = {*FOLDER.glob("*.oplt")}
 OF_BATCH = {*FOLDER.glob("*-batch-*.oplt")}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "default": {"label_memory": 0},  # the default when the file was written
+    "default": {},
     "paper": {"arity": 2, "max_leaves": 100, "gate": 0.0, "label_memory": 0},
     "random": {"policy": "random", "label_memory": 0},
     # The warm-up ends with the example after the file was written.
-    "forest": {"trees": 2, "warm_up": 61, "replay": 1, "label_memory": 0},
-    "memory": {"label_memory": 512},
-    "text": {"features": {"ngrams": (1, 2), "chars": (3, 3), "max_features": 60}, "warm_up": 61, "replay": 1},
+    "forest": {"trees": 2, "warm_up": 61, "label_memory": 0},
+    "text": {"features": {"ngrams": (1, 2), "chars": (3, 3), "max_features": 60}, "warm_up": 61},
     "text-hashed": {"features": {"hash_bits": 6}, "label_memory": 0},
 }
 
@@ -53,15 +52,15 @@ def learnt(settings: dict[str, Any]) -> OnlinePLT:
     return model
 
 
-def trained_at_once(tree: LabelTree, settings: dict[str, Any]) -> OnlinePLT:
+def batch_trained(tree: LabelTree, settings: dict[str, Any]) -> PLT:
     rows, labels = zip(*stream(), strict=True)
-    return OnlinePLT.fit_batch(rows, labels, tree=tree, **settings)
+    return PLT.fit(rows, labels, **{**settings, "trees": tree})
 
 
 @pytest.mark.parametrize("path", sorted(OF_BATCH), ids=lambda path: path.stem)
-def test_an_old_file_of_training_at_once_is_read_and_can_be_made_again(path: Path) -> None:
-    model = OnlinePLT.load(path)
-    assert model.fingerprint() == trained_at_once(model.tree, model.settings).fingerprint()
+def test_an_old_file_of_a_batch_trained_model_is_read_and_can_be_made_again(path: Path) -> None:
+    model = PLT.load(path)
+    assert model.fingerprint() == batch_trained(model.tree, model.settings).fingerprint()
 
 
 @pytest.mark.parametrize("path", sorted(FILES - OF_BATCH), ids=lambda path: path.stem)
@@ -80,8 +79,8 @@ def test_there_is_a_file_of_this_version() -> None:
 
 
 if __name__ == "__main__":
-    made = {name: learnt(chosen) for name, chosen in SETTINGS.items()}
-    made |= {name: trained_at_once(made["default"].tree, chosen) for name, chosen in BATCH_SETTINGS.items()}
+    made: dict[str, OnlinePLT | PLT] = {name: learnt(chosen) for name, chosen in SETTINGS.items()}
+    made |= {name: batch_trained(made["default"].tree, chosen) for name, chosen in BATCH_SETTINGS.items()}
     for name, model in made.items():
         if not (FOLDER / f"{VERSION}-{name}.oplt").exists():
             model.save(FOLDER / f"{VERSION}-{name}.oplt")

@@ -17,7 +17,7 @@ def core_classifiers(model: OnlinePLT, *, auxiliary: bool = False) -> Classifier
     """Read the classifiers of all nodes, or all auxiliary ones there are."""
     found = {}
     for node in range(model.tree.n_nodes):
-        cells = model._core.classifier(node, auxiliary=auxiliary)
+        cells = model._state().classifier(node, auxiliary=auxiliary)
         if cells is not None:
             features, weights, accumulators = (part.tolist() for part in cells)
             found[node] = dict(zip(features, zip(weights, accumulators, strict=True), strict=True))

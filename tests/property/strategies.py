@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oplt import LabelTree, OnlinePLT
 
-POLICIES = ["best-greedy", "best-greedy-printed", "random", "complete", "cpet", "flat"]
+POLICIES = ["best-greedy", "random", "complete", "cpet", "flat"]
 
 # (policy, arity, max_leaves) for long streams; the last three policies ignore one or both of the numbers.
 SHAPES = [
@@ -95,11 +95,11 @@ def model_settings(draw: st.DrawFn, policy: str | None = None, **fixed: Any) -> 
 
 @st.composite
 def all_settings(draw: st.DrawFn) -> Settings:
-    """Draw settings for `OnlinePLT`, with what makes several trees, or one that is built anew or learns again."""
+    """Draw settings for `OnlinePLT`, with what makes several trees, or one that is built anew."""
     drawn = draw(model_settings())
     if drawn["policy"] not in {"best-greedy", "random"}:
         return drawn
-    switches = {"trees": [1, 1, 3], "warm_up": [0, 0, 5], "replay": [0, 0, 2]}
+    switches = {"trees": [1, 1, 3], "warm_up": [0, 0, 5]}
     return {**drawn, **{name: draw(st.sampled_from(values)) for name, values in switches.items()}}
 
 

@@ -38,7 +38,7 @@ def iplt_updates(tree: LabelTree, stream: Stream) -> int:
 
 def assert_efficient(model: OnlinePLT, stream: Stream) -> None:
     least = iplt_updates(model.tree, stream)
-    assert model._core.n_updates <= 2 * least
+    assert model._state().n_updates <= 2 * least
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -70,7 +70,7 @@ def test_a_fixed_tree_costs_exactly_what_iplt_costs(data: st.DataObject) -> None
         for example in data.draw(streams())
     ]
     model = learn(OnlinePLT.from_tree(tree, **data.draw(model_settings("fixed"))), stream)
-    assert model._core.n_updates == iplt_updates(tree, stream)
+    assert model._state().n_updates == iplt_updates(tree, stream)
 
 
 def test_a_flat_tree_costs_what_iplt_costs() -> None:
@@ -79,4 +79,4 @@ def test_a_flat_tree_costs_what_iplt_costs() -> None:
     first = trained({"policy": "flat"}, stream)
     again = learn(OnlinePLT.from_tree(first.tree, policy="flat"), stream)
     with_labels = sum(bool(example.labels) for example in stream)
-    assert again._core.n_updates == iplt_updates(first.tree, stream) + with_labels
+    assert again._state().n_updates == iplt_updates(first.tree, stream) + with_labels

@@ -131,4 +131,4 @@ def test_every_bad_line_is_counted(format_: str, data: st.DataObject, batch: int
     assert numbers == [i for i, line in enumerate([*head, *given_lines], 1) if line == good]
     assert reader.n_examples == len(numbers)
     assert reader.skipped.count == len(given_lines) - len(numbers)
-    assert len(reader.skipped.messages) == min(reader.skipped.count, 10)
+    assert len(reader.skipped.errors) == min(reader.skipped.count, 10)

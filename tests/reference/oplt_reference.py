@@ -374,10 +374,9 @@ def select_best(model: Model, v: int, x: Row) -> int:
 
 
 def balance(model: Model, v: int, child: int) -> float:
-    """How much the child lacks leaves: as the authors' program has it, or as the paper prints it."""
+    """How much the child lacks leaves, as the authors' program has it: the paper prints another formula."""
     mean = model.tree.n_leaves(v) / len(model.tree.children[v])
-    n_leaves = model.tree.n_leaves(child)
-    return math.log(mean) / n_leaves if model.settings.policy == "best-greedy-printed" else math.log(mean / n_leaves)
+    return math.log(mean / model.tree.n_leaves(child))
 
 
 def looks_the_same(model: Model, a: int, b: int, x: Row) -> bool:

@@ -31,7 +31,7 @@ PUBLIC = {
         oplt.files,
         oplt.metrics,
         oplt.text,
-        oplt.trees,
+        oplt.tree,
     )
     for name in module.__all__
     if callable(getattr(module, name)) and not name.endswith("Error")

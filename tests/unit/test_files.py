@@ -65,7 +65,9 @@ def test_without_zstd_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyPat
 def test_byte_order_marks() -> None:
     assert read(b"\xef\xbb\xbf" + JSON) == EXAMPLES
     assert read(b"\xef\xbb\xbftext,label\na,x\n") == EXAMPLES[:1]
-    with pytest.raises(InvalidInputError, match="the text is UTF-16, but UTF-8 is read: convert it, as iconv"):
+    with pytest.raises(
+        InvalidInputError, match="the stream: the text is UTF-16, but UTF-8 is read. Convert it, as iconv"
+    ):
         read(JSON.decode().encode("utf-16"))
 
 
@@ -77,7 +79,9 @@ def test_ends_of_lines_and_blank_lines() -> None:
 
 def test_what_is_not_utf8_is_a_bad_line() -> None:
     latin = JSON + b'{"text": "\xe9", "label": "z"}\n' + JSON
-    with pytest.raises(InvalidInputError, match="line 3: byte 0xe9 in position 11 is not UTF-8: convert the file"):
+    with pytest.raises(
+        InvalidInputError, match="the stream, line 3: byte 0xe9 in position 11 is not UTF-8. .* convert the file"
+    ):
         read(latin)
     reader = files.read(io.BytesIO(latin), on_error="skip")
     assert list(reader.examples()) == EXAMPLES * 2
@@ -99,7 +103,9 @@ def test_a_file_of_a_header_alone_has_no_examples() -> None:
 def test_a_line_without_end_takes_no_memory_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_source, "MOST_LINE_BYTES", 1 << 20)
     long = b'{"text": "' + b"x" * (3 << 20) + b'", "label": "x"}\n'
-    with pytest.raises(InvalidInputError, match="line 3: longer than 1 MiB: is it a file of lines?"):
+    with pytest.raises(
+        InvalidInputError, match="the stream, line 3: the line is longer than 1 MiB. Is it a file of lines"
+    ):
         read(JSON + long + JSON)
     assert read(JSON + long + JSON, on_error="skip") == EXAMPLES * 2
 
@@ -194,7 +200,7 @@ def test_what_is_no_file(wrong: Any) -> None:
     [
         (
             {"format": "xml"},
-            "there is no format 'xml': give format= one of xmlc, jsonl, csv, tsv, parquet, fasttext, vw",
+            "there is no format 'xml'. Give format=, one of xmlc, jsonl, csv, tsv, parquet, fasttext, vw.",
         ),
         ({"batch": 0}, "batch must be at least 1, got 0"),
         ({"on_error": "ignore"}, 'on_error must be "raise" or "skip", got \'ignore\''),
@@ -234,7 +240,7 @@ def test_the_format_is_found(tmp_path: Path, name: str, content: str, expected: 
         (
             "a.txt",
             "some text\n",
-            r"neither the name nor the first lines tell the format; the first one is b'some text'",
+            "a.txt: neither the name nor the first lines tell the format, got the first line b'some text'",
         ),
         ("a", "\x89PNG\r\n", "neither the name nor the first lines tell"),
         (
@@ -251,7 +257,7 @@ def test_a_guess_is_never_silent(tmp_path: Path, name: str, content: str, reason
     path.write_text(content, encoding="latin-1")
     with pytest.raises(InvalidInputError, match=reason) as caught:
         files.read(path)
-    assert "give format= one of xmlc, jsonl, csv, tsv, parquet, fasttext, vw" in str(caught.value)
+    assert "Give format=, one of xmlc, jsonl, csv, tsv, parquet, fasttext, vw" in str(caught.value)
 
 
 def test_a_live_source_gives_what_is_here() -> None:

@@ -72,9 +72,9 @@ def test_texts_are_written(to: str, expected: str) -> None:
     ("to", "example", "reason"),
     [
         ("xmlc", ("a", []), "XMLC lines hold features, but the example has a text"),
-        ("xmlc", ({"a": 1}, []), "names in XMLC lines are whole numbers from 0 to 2147483647, but a feature is 'a'"),
-        ("xmlc", ({1: 1}, [-1]), "but a label is -1"),
-        ("xmlc", ({1: 1}, [], 0.5), "XMLC lines have no weights, but that of the example is 0.5"),
+        ("xmlc", ({"a": 1}, []), "names in XMLC lines are whole numbers from 0 to 2147483647, got the feature 'a'"),
+        ("xmlc", ({1: 1}, [-1]), "names in XMLC lines are whole numbers from 0 to 2147483647, got the label -1"),
+        ("xmlc", ({1: 1}, [], 0.5), "the stream, example 1: XMLC lines have no weights, got the weight 0.5"),
         ("vw", ("a", []), "Vowpal Wabbit lines hold features, but the example has a text"),
         ("vw", ({"a b": 1}, []), "the name of a feature has no blanks, '|' or ':', got 'a b'"),
         ("vw", ({"a": 1}, ["1:2"]), "a label has no blanks, '|', comma or cost, got '1:2'"),
@@ -83,7 +83,7 @@ def test_texts_are_written(to: str, expected: str) -> None:
         ("fasttext", ({"a": 1}, []), "fastText lines hold texts, but the example has features"),
         ("fasttext", ("a", ["b c"]), "a label of fastText has no blanks, got 'b c'"),
         ("fasttext", ("a __label__b", []), "the text has a word that begins with '__label__'"),
-        ("fasttext", (" \n", []), "it has neither labels nor a text"),
+        ("fasttext", (" \n", []), "there are neither labels nor a text, but a blank line of fastText is no example"),
         ("fasttext", ("a", [], 2), "fastText lines have no weights"),
         ("csv", ({"a": 1}, []), "a table is written of texts, but the example has features"),
         ("csv", ("a", ["b;c"]), "labels of one cell are divided by ';' and have no blanks around them, got 'b;c'"),
@@ -99,14 +99,14 @@ def test_what_a_format_cannot_hold_is_refused(to: str, example: tuple[Any, ...],
 @pytest.mark.parametrize(
     ("example", "reason"),
     [
-        ("text", "example 1 must be .x, labels., .x, labels, weight. or a Batch, got 'text'"),
-        (("a", None), "example 1: labels must be a list of strings or integers"),
-        (("a", 1.5), "example 1: labels must be a list of strings or integers, or one of them, got 1.5"),
-        (("a", b"xy"), "example 1: labels must be a list of strings or integers, or one of them, got b'xy'"),
-        (("a", {"x": 1}), "example 1: labels must be a list of strings or integers, or one of them, got {'x': 1}"),
+        ("text", r"example 1: an example must be \(x, labels\), \(x, labels, weight\) or a Batch, got 'text'"),
+        (("a", None), "example 1: label 0 must be a non-empty string or an integer, got None"),
+        (("a", 1.5), "example 1: label 0 must be a non-empty string or an integer, got 1.5"),
+        (("a", b"xy"), "example 1: label 0 must be a non-empty string or an integer, got b'xy'"),
+        (("a", {"x": 1}), r"example 1: label 0 must be a non-empty string or an integer, got \{'x': 1\}"),
         ((None, []), "example 1: x must be a text or a mapping from feature names to values, got None"),
         (([1, 2], []), "example 1: x must be a text or a mapping from feature names to values, got .1, 2."),
-        (({"a": float("nan")}, []), "example 1: feature 'a' has the value nan"),
+        (({"a": float("nan")}, []), r"the value of feature 'a' must be finite and at most 1e\+12 in size, got nan"),
         (({"a": 1}, [], -1), "example 1: the weight must be a number above 0"),
     ],
 )
@@ -117,7 +117,7 @@ def test_what_is_no_example_is_not_written(example: Any, reason: str) -> None:
 
 @pytest.mark.parametrize("target", ["a.txt", "a.parquet", io.BytesIO()])
 def test_the_format_to_write_must_be_known(target: Any) -> None:
-    with pytest.raises(InvalidParameterError, match="give a format, one of xmlc, jsonl, csv, tsv, fasttext, vw"):
+    with pytest.raises(InvalidParameterError, match="Give a format, one of xmlc, jsonl, csv, tsv, fasttext, vw"):
         files.write([], target)
 
 

@@ -1,10 +1,9 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What goes beyond the paper besides the label memory: several trees, a warm-up, replay."""
+"""What goes beyond the paper besides the label memory: several trees, a warm-up."""
 
 from __future__ import annotations
 
-import json
 import pickle
 from itertools import pairwise
 from pathlib import Path
@@ -13,19 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oplt import InvalidParameterError, LabelTree, ModelFormatError, OnlinePLT, persistence
+from oplt import InvalidParameterError, LabelTree, ModelFormatError, OnlinePLT
 from oplt.datasets import make_stream
-from oplt.params import BEYOND_THE_PAPER, settings_from
-from tests.property.proper import assert_models_proper, core_classifiers
+from tests.property.proper import assert_models_proper
 
 N_WARM_UP = 900
 
 SWITCHES: dict[str, dict[str, Any]] = {
     "trees": {"trees": 3},
     "warm-up": {"warm_up": N_WARM_UP},
-    "replay": {"replay": 2},
-    "all": {"trees": 2, "warm_up": N_WARM_UP, "replay": 1},
-    "all with memory": {"trees": 2, "warm_up": N_WARM_UP, "replay": 1, "label_memory": 64},
+    "all": {"trees": 2, "warm_up": N_WARM_UP},
+    "all with memory": {"trees": 2, "warm_up": N_WARM_UP, "label_memory": 64},
     "random": {"trees": 3, "policy": "random"},
 }
 CASES = pytest.mark.parametrize("settings", SWITCHES.values(), ids=SWITCHES)
@@ -44,7 +41,7 @@ def teach(model: OnlinePLT, stream: list[Example]) -> OnlinePLT:
 
 
 def core_tree(model: OnlinePLT, number: int) -> tuple[list[int], list[int]]:
-    parents, labels = model._core.tree(number)
+    parents, labels = model._state().tree(number)
     return parents.tolist(), labels.tolist()
 
 
@@ -112,20 +109,12 @@ def test_it_predicts_from_the_first_example_on(stream: list[Example], settings: 
 
 @pytest.mark.parametrize("keep", [100, 5000, -60, -33])
 def test_a_cut_off_model_is_refused(stream: list[Example], tmp_path: Path, keep: int) -> None:
-    settings = {"trees": 2, "warm_up": 200, "replay": 1}
+    settings = {"trees": 2, "warm_up": 200}
     path = tmp_path / "m.oplt"
     teach(OnlinePLT(**settings), stream[:100]).save(path)
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(ModelFormatError):
         OnlinePLT.load(path)
-
-
-def test_files_from_before_the_switches_are_read_as_without_them() -> None:
-    model = teach(OnlinePLT(label_memory=0), list(make_stream(50, seed=1)))
-    saved = {name: value for name, value in model.settings.items() if name not in BEYOND_THE_PAPER}
-    assert settings_from(json.loads(json.dumps(saved))) == model._settings
-    assert {name: OnlinePLT().settings[name] for name in BEYOND_THE_PAPER} == {**BEYOND_THE_PAPER, "label_memory": 512}
-    assert {name: OnlinePLT.paper().settings[name] for name in BEYOND_THE_PAPER} == BEYOND_THE_PAPER
 
 
 @pytest.mark.parametrize(
@@ -138,8 +127,6 @@ def test_files_from_before_the_switches_are_read_as_without_them() -> None:
         ({"warm_up": -1}, "warm_up must be at least 0"),
         ({"warm_up": 10, "policy": "flat"}, "warm_up must be 0 unless the policy is one of best-greedy and random"),
         ({"warm_up": 0.1}, "warm_up must be an integer"),
-        ({"replay": -1}, "replay must be at least 0"),
-        ({"replay": 17}, "replay must be at most 16"),
     ],
 )
 def test_a_bad_setting_is_refused(settings: dict[str, Any], message: str) -> None:
@@ -181,7 +168,7 @@ def test_the_label_memory_is_the_same_beside_any_trees(stream: list[Example]) ->
         with_memory, without = (OnlinePLT(label_memory=size, **settings) for size in (64, 0))
         return teach(with_memory, stream).memory_bytes - teach(without, stream).memory_bytes
 
-    assert memory_bytes() == memory_bytes(trees=3, replay=1)
+    assert memory_bytes() == memory_bytes(trees=3)
 
 
 def test_probabilities_are_the_mean_of_the_trees(stream: list[Example]) -> None:
@@ -203,10 +190,10 @@ def test_probabilities_are_the_mean_of_the_trees(stream: list[Example]) -> None:
 # --- Warm-up ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("replay", "normalize"), [(0, True), (0, False), (2, True)])
-def test_a_warm_up_equals_a_warm_start(stream: list[Example], replay: int, normalize: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize("normalize", [True, False])
+def test_a_warm_up_equals_a_warm_start(stream: list[Example], normalize: bool) -> None:  # noqa: FBT001
     shape = {"arity": 3, "max_leaves": 5, "seed": 7}
-    settings: dict[str, Any] = {**shape, "replay": replay, "normalize": normalize, "label_memory": 0}
+    settings: dict[str, Any] = {**shape, "normalize": normalize, "label_memory": 0}
     sample, rest = stream[:N_WARM_UP], stream[N_WARM_UP:]
     model = teach(OnlinePLT(**settings, warm_up=N_WARM_UP, threads=2), stream)
     started = OnlinePLT.warm_start([x for x, _ in sample], [labels for _, labels in sample], **settings)
@@ -228,25 +215,3 @@ def test_before_its_end_a_warm_up_leaves_the_tree_to_the_policy(stream: list[Exa
     teach(cold, stream[N_WARM_UP - 1 : N_WARM_UP])
     assert warming.tree != cold.tree
     assert sorted(warming.tree.leaves()[1]) == sorted(cold.tree.leaves()[1])
-
-
-# --- Replay -----------------------------------------------------------------------------------------------------------
-
-
-def test_replay_changes_the_classifiers_but_not_what_is_known(stream: list[Example]) -> None:
-    model, alone = teach(OnlinePLT(policy="random", replay=1), stream), teach(OnlinePLT(policy="random"), stream)
-    assert model.tree == alone.tree  # the random policy does not look at the classifiers
-    assert model.n_features == alone.n_features
-    assert core_classifiers(model) != core_classifiers(alone)
-    assert model._core.n_updates > 1.5 * alone._core.n_updates
-
-
-def test_weights_and_examples_without_labels_are_replayed_too() -> None:
-    rows, labels = [{"a": 1.0}, {"b": 1.0}, {"c": 1.0}] * 20, [["x"], [], ["y"]] * 20
-    light, heavy = OnlinePLT(replay=1), OnlinePLT(replay=1)
-    light.learn_many(rows, labels)
-    heavy.learn_many(rows, labels, weights=[3.0] * len(rows))
-    assert light.fingerprint() != heavy.fingerprint()
-    assert light.n_examples == heavy.n_examples == 60
-    again = OnlinePLT._of(*persistence.from_bytes(persistence.to_bytes(heavy._settings, heavy._core)), 1)
-    assert again.fingerprint() == heavy.fingerprint()

@@ -72,10 +72,10 @@ def test_columns_of_zeros_and_ones_are_indicators(make: Make) -> None:
     Y = make({"sports": [1, 0, 1], "politics": [False, False, True]})
     assert learnt(make(COLUMNS), Y) == learnt(ROWS, [["sports"], [], ["politics", "sports"]])
     wrong = make({"sports": [1, 0, 2], "politics": [0, 0, 1]})
-    assert "an indicator matrix holds 0 and 1 only" in refused(make(COLUMNS), wrong)
+    assert "row 2, column 0 of Y: a matrix of labels holds 0 and 1 only, got 2.0" in refused(make(COLUMNS), wrong)
     unknown = make({"sports": [1, 0, 1], "politics": [0, None, 1]})  # nobody has said that it does not apply
     message = refused(make(COLUMNS), unknown)
-    assert message.startswith("row 1 of column 'politics' of Y is null: leave the row out, or fill in 0, if")
+    assert message.startswith("row 1 of column 'politics' of Y: the value is null. Leave the row out, or fill in 0 if")
 
 
 CATEGORICAL = {
@@ -106,48 +106,56 @@ def test_nulls(make: Make) -> None:
     nothing = make({"a": [None, 1.0], "b": [None, True]})
     assert learnt(nothing, ["x", "y"]) == learnt([{}, {"a": 1, "b": 1}], ["x", "y"])
     with_null = make({"labels": ["x", None, "y"], "n": [1.0, None, 1.0]})
-    message = "row 1 of {} is null: leave the row out, or fill in {}"
-    assert refused(ROWS, with_null["labels"]) == message.format("Y", "[], if there are no labels")
+    message = "row 1 of {}: the value is null. Leave the row out, or fill in {}."
+    assert refused(ROWS, with_null["labels"]) == message.format("Y", "[] if there are no labels")
     assert refused(ROWS, ["x", "y", "z"], with_null["n"]) == message.format("weights", "what it should be")
 
 
 @pytest.mark.parametrize("make", [polars, arrow])
 def test_nan_is_no_null(make: Make) -> None:
     frame = make({"a": [1.0, float("nan")]})
-    assert refused(frame, ["x", "y"]).startswith("column 'a' of X has the value nan in row 1: values must be finite")
+    assert refused(frame, ["x", "y"]).startswith("row 1 of X: the value of feature 'a' must be finite")
 
 
 @LIBRARIES
 def test_values_that_are_too_large_are_refused_by_the_name_of_the_column(make: Make) -> None:
-    message = "column 'b' of X has the value 2000000000000.0 in row 1: values must be finite and at most 1e+12 in size"
+    message = "row 1 of X: the value of feature 'b' must be finite and at most 1e+12 in size, got 2e+12"
     assert refused(make({"a": [1.0, 1.0], "b": [1.0, 2e12]}), ["x", "y"]) == message
-    assert refused(make({"b": np.array([2**64 - 1], dtype=np.uint64)}), ["x"]).startswith("column 'b' of X ")
+    assert refused(make({"b": np.array([2**64 - 1], dtype=np.uint64)}), ["x"]).startswith(
+        ("row 0 of X: the value of feature 'b' must be", "column 'b' of X: cannot be converted")
+    )
 
 
 def test_what_to_do_with_columns_that_are_no_features() -> None:
     objects = pd.DataFrame({"a": pd.Series([1, 2.5], dtype=object)})
-    assert "is of type Object, which is no feature: convert it to numbers, or" in refused(objects, ["x", "y"])
+    assert "numbers, categories or lists of numbers, got the type Object" in refused(objects, ["x", "y"])
     sparse = pd.DataFrame.sparse.from_spmatrix(sp.csr_array(np.eye(2)))
-    assert "which is no feature: make it dense if it is sparse (or give df.sparse.to_coo())" in refused(sparse, "xy")
+    assert "got the type Unknown. Make it dense if it is sparse (or give df.sparse.to_coo())" in refused(sparse, "xy")
 
 
 @LIBRARIES
 def test_what_is_no_feature_is_refused(make: Make) -> None:
-    assert "is of type String, which is no feature: cast it to a categorical type" in refused(make({"t": ["a"]}), ["x"])
+    assert "numbers, categories or lists of numbers, got the type String" in refused(make({"t": ["a"]}), ["x"])
     dates = make({"t": [datetime.datetime(2026, 1, 1)]})  # noqa: DTZ001
-    assert "column 't' of X is of type Datetime" in refused(dates, ["x"])
-    assert "X is a single column: give a frame of columns, such as df[['name']]" in refused(
+    assert "got the type Datetime" in refused(dates, ["x"])
+    assert "X is a single column. Give a frame of columns, such as df[['name']]" in refused(
         make({"t": [1]})["t"], ["x"]
     )
-    assert "a list that is a feature holds numbers" in refused(make({"t": [["a"]]}), ["x"])
+    assert "row 0 of column 't' of X: a list that is a feature must hold numbers, got ['a']" in refused(
+        make({"t": [["a"]]}), ["x"]
+    )
 
 
 @LIBRARIES
 def test_labels_that_can_be_misunderstood_are_refused(make: Make) -> None:
     message = refused(ROWS, make({"label": [0, 1, 1]}))
-    assert message == "Y is a frame with one column of numbers: give the column itself, df['label']"
-    assert "Y has the columns ['a', 'b']: give one of them" in refused(ROWS, make({"a": ["x"] * 3, "b": ["y"] * 3}))
-    assert "label 0 of row 0 is 1.5: names are" in refused(ROWS, make({"label": [1.5, 1.0, 2.0]})["label"])
+    assert message == "Y is a frame with one column of numbers. Give the column itself, df['label']."
+    assert "Y has the columns ['a', 'b'], but one is needed. Give one of them" in refused(
+        ROWS, make({"a": ["x"] * 3, "b": ["y"] * 3})
+    )
+    assert "row 0 of Y: label 0 must be a non-empty string or an integer, got 1.5" in refused(
+        ROWS, make({"label": [1.5, 1.0, 2.0]})["label"]
+    )
     assert "X has 3 rows but Y has 2" in refused(ROWS, make({"label": ["a", "b"]})["label"])
 
 
@@ -159,7 +167,9 @@ def test_other_things_of_these_libraries() -> None:
     assert learnt(batch, ["x", "y"]) == learnt([{"a": 1}, {"a": 2}], ["x", "y"])
     assert learnt(pd.Series(ROWS), ["a", "b", "c"]) == learnt(ROWS, ["a", "b", "c"])
     assert "got polars" in refused(pl.LazyFrame(COLUMNS), ["a", "b", "c"])
-    assert "; collect it first" in refused(pl.LazyFrame(COLUMNS), ["a", "b", "c"])
+    assert "X must be a frame or a column of one, got polars.lazyframe.frame.LazyFrame" in refused(
+        pl.LazyFrame(COLUMNS), ["a", "b", "c"]
+    )
 
 
 def test_columns_called_by_numbers_are_those_of_a_matrix() -> None:
@@ -176,7 +186,9 @@ def test_prediction_takes_frames_with_other_columns_and_any_index() -> None:
 
 def test_two_columns_of_one_name_are_refused() -> None:
     assert refused(pd.DataFrame([[1, 2]], columns=["a", "a"]), ["x"]).startswith("X: Expected unique column names")
-    assert "column 0 is ('a', 1): names are" in refused(pd.DataFrame({("a", 1): [1]}), ["x"])
+    assert "X: column 0 must be a non-empty string or an integer, got ('a', 1)" in refused(
+        pd.DataFrame({("a", 1): [1]}), ["x"]
+    )
 
 
 def test_an_empty_frame() -> None:
@@ -228,8 +240,8 @@ def test_a_column_of_texts_is_for_a_model_that_takes_texts(make: Make) -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"text": ["a", "b"], "label": ["x", "y"]}, r"X has the columns \['text', 'label'\]: give one of them"),
-        ({"text": ["a", None]}, "row 1 of X is null"),
+        ({"text": ["a", "b"], "label": ["x", "y"]}, r"X has the columns \['text', 'label'\], but one is needed"),
+        ({"text": ["a", None]}, "row 1 of X: the value is null. Leave the row out, or fill in what it should be."),
         ({"list": [["a"], ["b"]]}, r"row 0 of X must be a text \(str\)"),
     ],
     ids=["several columns", "a null", "no texts"],

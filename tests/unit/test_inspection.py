@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from oplt import InvalidParameterError, OnlinePLT, _core
+from oplt import PLT, InvalidParameterError, OnlinePLT, _core
 from oplt.datasets import make_stream
 from oplt.inspection import Block, LabelCount, TreeSize
 from oplt.text import TextFeatures
@@ -31,16 +31,15 @@ def test_sizes_are_those_of_the_model_and_its_trees() -> None:
     assert (found.depth, found.n_weights, found.memory_bytes) == (model.depth, model.n_cells, model.memory_bytes)
     assert len(found.trees) == 3
     assert (found.trees[0].n_nodes, found.trees[0].depth) == (model.tree.n_nodes, model.tree.depth)
-    assert found.n_nodes == sum(len(model._core.tree(number)[0]) for number in range(3))
+    assert found.n_nodes == sum(len(model._state().tree(number)[0]) for number in range(3))
 
 
 @pytest.mark.parametrize(
     ("settings", "parts"),
     [
-        ({"label_memory": 0}, {"trees", "label_names", "feature_names"}),
-        ({}, {"trees", "label_names", "feature_names", "label_memory"}),
-        ({"replay": 1, "label_memory": 0}, {"trees", "label_names", "feature_names", "replay"}),
-        ({"warm_up": 1000, "label_memory": 0}, {"trees", "label_names", "feature_names", "warm_up"}),
+        ({"label_memory": 0}, {"trees", "label_names", "features"}),
+        ({}, {"trees", "label_names", "features", "label_memory"}),
+        ({"warm_up": 1000, "label_memory": 0}, {"trees", "label_names", "features", "warm_up"}),
     ],
 )
 def test_memory_has_the_parts_that_the_settings_ask_for(settings: dict[str, int], parts: set[str]) -> None:
@@ -57,8 +56,7 @@ def test_a_model_of_texts_keeps_text_features_in_the_place_of_names() -> None:
     assert found.takes == "texts"
     assert found.changed == {"features": {"ngrams": (1, 2)}}
     assert model.features is not None
-    assert found.memory["text_features"] >= model.features.memory_bytes > 0  # a copy has no room to spare
-    assert found.memory["feature_names"] == OnlinePLT().inspect().memory["feature_names"]
+    assert found.memory["features"] >= model.features.memory_bytes > 0  # a copy has no room to spare
 
 
 def test_default_text_features_are_a_change_without_changes() -> None:
@@ -67,7 +65,7 @@ def test_default_text_features_are_a_change_without_changes() -> None:
 
 
 def test_a_model_that_was_trained_at_once() -> None:
-    model = OnlinePLT.fit_batch(X, Y, cost=2.0)
+    model = PLT.fit(X, Y, cost=2.0)
     found = model.inspect()
     assert (found.kind, found.changed, found.labels) == ("batch", {"cost": 2.0}, None)
     assert found.trees == (TreeSize(model.tree.n_nodes, model.depth, model.n_cells),)
@@ -79,8 +77,8 @@ def test_the_largest_blocks_are_the_nodes_whose_children_have_the_most_weights()
     children = {node: tree.children(node) for node in range(tree.n_nodes)}
 
     def n_weights(node: int) -> int:
-        auxiliary = model._core.classifier(node, auxiliary=True)
-        own = [model._core.classifier(child) for child in children[node]]
+        auxiliary = model._state().classifier(node, auxiliary=True)
+        own = [model._state().classifier(child) for child in children[node]]
         return sum(len(cells[0]) for cells in [*own, auxiliary] if cells is not None)
 
     def n_labels(node: int) -> int:
@@ -125,7 +123,7 @@ def test_an_empty_model() -> None:
 
 
 def test_facts_are_the_same_after_loading_and_can_be_written_as_json(tmp_path: Any) -> None:
-    model = learnt(features=None, trees=2, replay=1)
+    model = learnt(features=None, trees=2)
     model.save(tmp_path / "m.oplt")
     again = OnlinePLT.load(tmp_path / "m.oplt").inspect()
     here = model.inspect()
@@ -149,5 +147,5 @@ def test_a_number_that_is_none_is_refused() -> None:
 
 
 def test_the_core_tells_parts_in_a_stable_order() -> None:
-    parts = ["trees", "label_memory", "warm_up", "replay", "label_names", "feature_names", "text_features"]
-    assert list(_core.memory_parts(OnlinePLT()._core)) == parts
+    parts = ["trees", "label_memory", "warm_up", "label_names", "features"]
+    assert list(_core.memory_parts(OnlinePLT()._state())) == parts

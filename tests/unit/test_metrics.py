@@ -40,8 +40,21 @@ def test_true_labels_come_in_every_form_that_learn_many_takes(Y: Any) -> None:
 
 
 def test_strings_and_integers_are_different_labels() -> None:
-    assert metrics.precision_at_k(Predictions.from_rows([[("1", 0.5)]]), [[1]], k=1) == 0
-    assert metrics.precision_at_k(Predictions.from_rows([[("1", 0.5)]]), [["1"]], k=1) == 1
+    both = Predictions.from_rows([[("1", 0.5), (1, 0.4)]])
+    assert metrics.precision_at_k(both, [[1]], k=1) == 0
+    assert metrics.precision_at_k(both, [["1"]], k=1) == 1
+    assert metrics.precision_at_k(Predictions.from_rows([[("a", 0.5)]]), [[1]], k=1) == 0
+
+
+@pytest.mark.parametrize(("predicted", "true"), [("1", 1), (1, "1"), (7, "7")])
+def test_labels_that_only_their_type_keeps_apart_are_refused(predicted: Any, true: Any) -> None:
+    kinds = ("strings", "integers") if isinstance(predicted, str) else ("integers", "strings")
+    message = f"the predicted labels are {kinds[0]}, but those of Y are {kinds[1]}, so none can match"
+    found = Predictions.from_rows([[(predicted, 0.5)], []])
+    with pytest.raises(InvalidInputError, match=message):
+        metrics.precision_at_k(found, [[true], []], k=1)
+    with pytest.raises(InvalidInputError, match=message):
+        metrics.Scores().add(found, [[], [true]])
 
 
 def test_precision_divides_by_k_even_if_less_is_predicted() -> None:
@@ -128,7 +141,7 @@ def test_a_label_that_a_plain_mapping_lacks_is_an_error_and_changes_nothing() ->
     with pytest.raises(InvalidInputError, match="label 'b' has no propensity"):
         scores.add(Predictions.from_rows([[("a", 0.9)]]), ["b"])
     assert scores.result() == before
-    with pytest.raises(InvalidInputError, match="propensity of label 'b' is 0.0"):
+    with pytest.raises(InvalidInputError, match="the propensity of label 'b' must be above 0 and at most 1, got 0.0"):
         metrics.psp_at_k(Predictions.from_rows([[("b", 0.9)]]), ["b"], {"b": 0.0})
 
 
@@ -136,7 +149,7 @@ def test_the_least_propensities() -> None:
     found = Predictions.from_rows([[("a", 0.9), ("b", 0.8)]])
     for least in (1e-300, 1e-12):
         assert metrics.psp_at_k(found, [["a", "b"]], {"a": 1.0, "b": least}, k=2) == 1
-    with pytest.raises(InvalidInputError, match="propensity of label 'b' is 1e-310: it must be at least 1e-300"):
+    with pytest.raises(InvalidInputError, match="the propensity of label 'b' must be at least 1e-300 and at most 1"):
         metrics.psp_at_k(found, [["a", "b"]], {"a": 1.0, "b": 1e-310}, k=2)
 
 
@@ -145,7 +158,7 @@ def test_scores_that_are_no_probabilities_can_be_ranked_but_not_calibrated() -> 
     scores.add(Predictions.from_rows([[("a", 7.5)]]), ["a"])
     assert scores.result()["P@1"] == 1
     assert "ECE@1" not in scores.result()
-    with pytest.raises(InvalidInputError, match="a score is 7.5"):
+    with pytest.raises(InvalidInputError, match=r"log-loss and calibration need probabilities.*, got the score 7.5"):
         scores.log_loss(1)
     merged = Scores(1)
     merged.merge(scores)
@@ -156,11 +169,15 @@ def test_scores_that_are_no_probabilities_can_be_ranked_but_not_calibrated() -> 
 @pytest.mark.parametrize(
     ("predictions", "Y", "message"),
     [
-        ([[("a", 0.5)]], ["a"], "must be what predict_many returns, got list; Predictions.from_rows"),
+        ([[("a", 0.5)]], ["a"], "predictions must be what predict_many returns, got list"),
         (Predictions.from_rows([[("a", 0.5)]]), ["a", "b"], "the predictions have 1 rows but Y has 2"),
-        (Predictions.from_rows([[], [("a", 0.5), ("b", 0.4), ("a", 0.3)]]), ["a", "b"], "'a' is .* once for row 1"),
-        (Predictions.from_rows([[("", 0.5)]]), ["a"], "label 0 of row 0 is an empty string"),
-        (Predictions.from_rows([[("a", 0.5)]]), [[1.5]], "label 0 of row 0 is 1.5"),
+        (
+            Predictions.from_rows([[], [("a", 0.5), ("b", 0.4), ("a", 0.3)]]),
+            ["a", "b"],
+            "label 'a' is predicted more than once",
+        ),
+        (Predictions.from_rows([[("", 0.5)]]), ["a"], "label 0 must be a non-empty string.*got an empty string"),
+        (Predictions.from_rows([[("a", 0.5)]]), [[1.5]], "label 0 must be a non-empty string or an integer, got 1.5"),
     ],
 )
 def test_bad_input_is_named_and_changes_nothing(predictions: Any, Y: Any, message: str) -> None:
@@ -179,12 +196,12 @@ def test_bad_settings_are_refused() -> None:
         Scores(())
     with pytest.raises(InvalidParameterError, match="bins must be at least 1"):
         Scores(bins=0)
-    with pytest.raises(InvalidParameterError, match=r"k=2 is not measured: .* k=\(1, 3, 5\)"):
+    with pytest.raises(InvalidParameterError, match=r"k must be one that these scores were made with.*, got 2"):
         Scores().precision(2)
     with pytest.raises(InvalidParameterError, match="without propensities"):
         Scores().psp(1)
     with pytest.raises(
-        InvalidInputError, match=r"k=\(1,\) and bins=15 cannot take in those with k=\(1, 2\) and bins=15"
+        InvalidInputError, match=r"scores with k=\(1,\) and bins=15 cannot take in others, got k=\(1, 2\) and bins=15"
     ):
         Scores(1).merge(Scores((1, 2)))
     with pytest.raises(InvalidInputError, match="bins=9"):
@@ -212,14 +229,14 @@ def test_propensities_refuse_bad_parameters(value: Any) -> None:
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ([1, -1], "the count of label 1 is -1, but it must be from 0 to n_examples=3"),
-        ({"a": math.nan}, "the count of label 'a' is nan"),
-        ({"a": 4}, "the count of label 'a' is 4, but it must be from 0 to n_examples=3"),
+        ([1, -1], "the count of label 1 must be from 0 to n_examples=3, got -1"),
+        ({"a": math.nan}, "the count of label 'a' must be from 0 to n_examples=3, got nan"),
+        ({"a": 4}, "the count of label 'a' must be from 0 to n_examples=3, got 4"),
         ({"a": "4"}, "label_counts must be a mapping from labels to counts, or a 1-D array of them, got {'a': '4'}"),
         ("many", "label_counts must be a mapping .* got 'many'"),
         ([[1], [1, 2]], "label_counts must be a mapping .* got"),
         (np.ones((1, 3)), "label_counts must be a mapping .* got array"),
-        ({1.5: 1}, "label 0 is 1.5: names are non-empty strings or integers"),
+        ({1.5: 1}, "label 0 must be a non-empty string or an integer, got 1.5"),
     ],
 )
 def test_propensities_refuse_bad_counts(counts: Any, message: str) -> None:

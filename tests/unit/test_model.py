@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from oplt import OnlinePLT
 from oplt.datasets import make_stream
 
-POLICIES = ["random", "best-greedy", "best-greedy-printed", "complete", "cpet", "flat"]
+POLICIES = ["random", "best-greedy", "complete", "cpet", "flat"]
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -79,7 +79,7 @@ def test_a_newer_format_is_refused_saying_so(model: OnlinePLT, tmp_path: Path) -
     data = bytearray(path.read_bytes())
     data[8] = 99
     path.write_bytes(data)
-    with pytest.raises(ModelFormatError, match="format version 99.*newer oplt"):
+    with pytest.raises(ModelFormatError, match="m.oplt: the file has format version 99, .*: install a newer oplt"):
         OnlinePLT.load(path)
 
 

@@ -57,7 +57,7 @@ def test_infinite_scores_are_ranked_as_such() -> None:
         ([[("a", "0.5")]], "row 0 must be a list of"),
         ([[("a", 0.5, 1)]], "row 0 must be a list of"),
         ([3], "row 0 must be a list of .* got 3"),
-        ([[("a", 0.5)], [("b", 0.5), ("c", float("nan"))]], "the score of label 'c' of row 1 is NaN"),
+        ([[("a", 0.5)], [("b", 0.5), ("c", float("nan"))]], "the score of label 'c' must be a number"),
     ],
 )
 def test_rows_of_another_form_are_refused(rows: Any, message: str) -> None:
@@ -79,7 +79,7 @@ LABELS, SCORES, INDPTR = np.array(["a", "b"], dtype=object), np.ones(2, dtype=np
         (LABELS, SCORES, INDPTR[1:], "indptr must rise"),
         (LABELS, SCORES, INDPTR[:2], "indptr must rise"),
         (LABELS, SCORES, np.array([0, 3, 2]), r"indptr must rise .* got array\(\[0, 3, 2\]\)"),
-        (LABELS, np.array([1, np.nan]), INDPTR, "the score of label 'b' of row 1 is NaN"),
+        (LABELS, np.array([1, np.nan]), INDPTR, "the score of label 'b' must be a number"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(labels: Any, scores: Any, indptr: Any, message: str) -> None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Models that take texts, with a label memory, several trees, a warm-up, replay."""
+"""Models that take texts, with a label memory, several trees, a warm-up."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "memory": {"label_memory": 64},
     "trees": {"label_memory": 0, "trees": 3},
     "warm-up": {"label_memory": 0, "warm_up": N_WARM_UP},
-    "replay": {"label_memory": 0, "replay": 2},
-    "all": {"label_memory": 64, "trees": 2, "warm_up": N_WARM_UP, "replay": 1},
+    "all": {"label_memory": 64, "trees": 2, "warm_up": N_WARM_UP},
 }
 TEXT_SETTINGS: list[dict[str, Any]] = [{}, {"ngrams": (1, 2), "max_features": 20}, {"hash_bits": 6}]
 
@@ -84,7 +83,7 @@ def test_a_model_of_texts_is_the_model_of_their_rows_at_the_time(
         model.learn_one(text, own)
         other.learn_one(*as_dicts(features, features.learn_transform([text])), own)
     assert (model.n_features, model.n_cells) == (other.n_features, other.n_cells)
-    assert model._core.n_updates == other._core.n_updates
+    assert model._state().n_updates == other._state().n_updates
     assert (model.n_examples, model.n_labels) == (N_TEXTS, other.n_labels)
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oplt import InvalidInputError, LabelTree, OnlinePLT, trees
+from oplt import InvalidInputError, LabelTree, OnlinePLT
 from oplt.datasets import make_stream
+from oplt.tree import load, save
 
 
 @pytest.mark.parametrize(
@@ -26,9 +27,9 @@ from oplt.datasets import make_stream
 )
 def test_there_and_back(tree: LabelTree, tmp_path: Path) -> None:
     path = tmp_path / "tree.txt"
-    trees.save(tree, path)
-    assert trees.load(path) == tree
-    assert [type(label) for label in trees.load(path).labels] == [type(label) for label in tree.labels]
+    save(tree, path)
+    assert load(path) == tree
+    assert [type(label) for label in load(path).labels] == [type(label) for label in tree.labels]
 
 
 def test_the_tree_of_a_model_there_and_back(tmp_path: Path) -> None:
@@ -37,20 +38,20 @@ def test_the_tree_of_a_model_there_and_back(tmp_path: Path) -> None:
     for x, labels in make_stream(200, n_labels=60):
         model.learn_one(x, labels)
     assert (model.tree.parents > np.arange(model.tree.n_nodes)).any()
-    trees.save(model.tree, tmp_path / "tree.txt")
-    assert trees.load(tmp_path / "tree.txt") == model.tree
+    save(model.tree, tmp_path / "tree.txt")
+    assert load(tmp_path / "tree.txt") == model.tree
 
 
 def test_the_file_is_plain_text(tmp_path: Path) -> None:
     path = tmp_path / "tree.txt"
-    trees.save(LabelTree.from_nested([["käse", "a\tb"], np.int64(7)]), path)
+    save(LabelTree.from_nested([["käse", "a\tb"], np.int64(7)]), path)
     assert path.read_bytes().decode() == 'oplt-tree 1\n-1\n0\n0\t7\n1\t"käse"\n1\t"a\\tb"\n'
 
 
 def test_lines_may_end_as_on_windows(tmp_path: Path) -> None:
     path = tmp_path / "tree.txt"
     path.write_bytes(b'oplt-tree 1\r\n-1\r\n0\t"a"\r\n0\t"b"\r\n\r\n')
-    assert trees.load(path).to_nested() == ["a", "b"]
+    assert load(path).to_nested() == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -60,24 +61,24 @@ def test_lines_may_end_as_on_windows(tmp_path: Path) -> None:
         ("hello\n", r"line 1: a tree file begins with 'oplt-tree 1', but it begins with b'hello\\n'"),
         ("oplt-tree 2\n-1\n", r"line 1: another version.*this oplt reads 'oplt-tree 1', got 'oplt-tree 2'"),
         ("oplt-tree 1\n", r"line 2: there is no node"),
-        ("oplt-tree 1\n0\n", r"line 2: node 0: its parent is 0, but must be -1"),
-        ("oplt-tree 1\n-1\n-1\n", r"line 3: node 1: its parent is -1"),
+        ("oplt-tree 1\n0\n", r"line 2: the parent must be -1, as it is the root, got 0"),
+        ("oplt-tree 1\n-1\n-1\n", r"line 3: the parent must be a node, 0 to 1; only node 0 is a root, got -1"),
         ("oplt-tree 1\n-1\n0 7\n", r"line 3: a node is its parent's number and.*got '0 7'"),
         ("oplt-tree 1\n-1\n\n0\t1\n", r"line 3: a node is its parent's number"),
         ("oplt-tree 1\n-1\n٣\t1\n", r"line 3: a node is its parent's number"),
-        ("oplt-tree 1\n-1\n5\t1\n", r"line 3: node 1: its parent is 5, but must be a node, 0 to 1"),
-        ("oplt-tree 1\n-1\n0\tcat\n", r"line 3: the label 'cat' is not JSON: .*column 1"),
-        ('oplt-tree 1\n-1\n0\t"cat\n', r"line 3: the label '\"cat' is not JSON"),
-        ("oplt-tree 1\n-1\n0\t" + "[" * 100_000 + "\n", r"line 3: the label .* is not JSON"),
-        ('oplt-tree 1\n-1\n0\t""\n', r"line 3: node 1: its label is an empty string"),
-        ("oplt-tree 1\n-1\n0\t1.5\n", r"line 3: node 1: its label is 1.5"),
-        ("oplt-tree 1\n-1\n0\tnull\n", r"line 3: the label is null"),
-        ("oplt-tree 1\n-1\n0\t[1]\n", r"line 3: node 1: its label is \[1\]"),
+        ("oplt-tree 1\n-1\n5\t1\n", r"line 3: the parent must be a node, 0 to 1; only node 0 is a root, got 5"),
+        ("oplt-tree 1\n-1\n0\tcat\n", r"line 3: the label is not JSON: .*column 1.*, got 'cat'"),
+        ('oplt-tree 1\n-1\n0\t"cat\n', r"line 3: the label is not JSON: .*, got '\"cat'"),
+        ("oplt-tree 1\n-1\n0\t" + "[" * 100_000 + "\n", r"line 3: the label is not JSON"),
+        ('oplt-tree 1\n-1\n0\t""\n', r"line 3: the label must be a non-empty string.*got an empty string"),
+        ("oplt-tree 1\n-1\n0\t1.5\n", r"line 3: the label must be a non-empty string or an integer, got 1.5"),
+        ("oplt-tree 1\n-1\n0\tnull\n", r"line 3: the label must be a non-empty string or an integer, got null"),
+        ("oplt-tree 1\n-1\n0\t[1]\n", r"line 3: the label must be a non-empty string or an integer, got \[1\]"),
         ("oplt-tree 1\n-1\n0\t9223372036854775808\n", r"line 3: .*more than 64 bits"),
-        ("oplt-tree 1\n-1\n0\t1\n0\t2\n0\t1\n", r"line 5: node 3: its label 1 is that of node 1, too"),
-        ("oplt-tree 1\n-1\n0\t1\n0\n", r"line 4: node 2: it has neither children nor a label"),
-        ("oplt-tree 1\n-1\n0\t1\n1\t2\n", r"line 3: node 1: it has children and the label 1"),
-        ("oplt-tree 1\n-1\n0\t1\n3\n2\n", r"line 4: node 2: it is not below the root: its parents form a cycle"),
+        ("oplt-tree 1\n-1\n0\t1\n0\t2\n0\t1\n", r"line 5: the label 1 is that of line 3, too"),
+        ("oplt-tree 1\n-1\n0\t1\n0\n", r"line 4: the node has neither children nor a label"),
+        ("oplt-tree 1\n-1\n0\t1\n1\t2\n", r"line 3: the node has children and the label 1"),
+        ("oplt-tree 1\n-1\n0\t1\n3\n2\n", r"line 4: the node is not below the root: its parents form a cycle"),
         (b'oplt-tree 1\n-1\n0\t"\xff"\n', r"line 3: byte 0xff is not UTF-8"),
     ],
 )
@@ -85,24 +86,24 @@ def test_a_bad_file_is_refused_by_its_line(content: str | bytes, message: str, t
     path = tmp_path / "tree.txt"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(InvalidInputError, match=rf"tree\.txt, {message}"):
-        trees.load(path)
+        load(path)
 
 
 def test_only_trees_are_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "tree.txt"
     tree = LabelTree.from_nested(["a", "b"])
-    trees.save(LabelTree.from_nested(["c"]), path)
-    trees.save(tree, path)
-    assert trees.load(path) == tree
+    save(LabelTree.from_nested(["c"]), path)
+    save(tree, path)
+    assert load(path) == tree
     path.write_text("precious")
     with pytest.raises(InvalidInputError, match="is not an oplt tree"):
-        trees.save(tree, path)
+        save(tree, path)
     assert path.read_text() == "precious"
     with pytest.raises(FileNotFoundError, match="no such folder to save the tree in"):
-        trees.save(tree, tmp_path / "nowhere" / "tree.txt")
+        save(tree, tmp_path / "nowhere" / "tree.txt")
 
 
 def test_what_is_no_tree_is_not_saved(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="tree must be a LabelTree, got list"):
-        trees.save([["a"], "b"], tmp_path / "tree.txt")  # type: ignore[arg-type]
+        save([["a"], "b"], tmp_path / "tree.txt")  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []

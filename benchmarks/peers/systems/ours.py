@@ -11,7 +11,8 @@ from typing import Any
 from common import TOP, DataSet, Result
 from libraries import Library, measure
 
-from oplt import Ensemble, OnlinePLT, trees
+from oplt import OnlinePLT
+from oplt.tree import kmeans
 
 PAPER = OnlinePLT.paper().settings
 SAMPLE = 10  # one of so many rows is what the paper starts warmly from
@@ -20,7 +21,7 @@ SAMPLE = 10  # one of so many rows is what the paper starts warmly from
 class Own(Library):
     """A model of ours, however it learns."""
 
-    model: OnlinePLT | Ensemble
+    model: OnlinePLT
     beam: int | None = None
 
     def save(self, path: Path) -> None:
@@ -59,7 +60,7 @@ class Ours(Own):
     def iplt(self) -> OnlinePLT:
         """Know the tree ahead, as the paper's IPLT does."""
         shape = {name: PAPER[name] for name in ("arity", "max_leaves")}
-        tree = trees.kmeans(self.X, self.Y, **shape, threads=self.threads)
+        tree = kmeans(self.X, self.Y, **shape, threads=self.threads)
         return OnlinePLT.from_tree(tree, **{**PAPER, "policy": "fixed"}, threads=self.threads)
 
     def warm_start(self) -> OnlinePLT:

@@ -76,19 +76,28 @@ class Checkpoint:
         """Load what an earlier run of the same command has saved; None if there is nothing."""
         if not self.path.exists():
             return None
-        start_anew = f"to start anew, remove {self.path}"
+        start_anew = f"To start anew, remove {self.path}."
         if not self._about.exists():
-            msg = f"{self.path} is there, but {self._about}, which says what command it is of, is not: {start_anew}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(
+                "checkpoint-not-usable",
+                f"there is no {self._about}, which says what command created it",
+                where=str(self.path),
+                hint=start_anew,
+            )
         try:
             saved = json.loads(self._about.read_text(encoding="utf-8"))
             differences = list(_differences(saved, self._command))
         except (ValueError, TypeError):
-            msg = f"{self._about} is damaged: {start_anew}"
-            raise InvalidInputError(msg) from None
+            raise InvalidInputError(
+                "checkpoint-not-usable", "the file is damaged", where=str(self._about), hint=start_anew
+            ) from None
         if differences:
-            msg = f"{self.path} is of another command: {'; '.join(differences)}. Give that one to go on; {start_anew}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(
+                "checkpoint-not-usable",
+                f"was created by a different command: {'; '.join(differences)}",
+                where=str(self.path),
+                hint=f"Rerun that command to resume. {start_anew}",
+            )
         return OnlinePLT.load(self.path, threads=threads)
 
     def is_due(self) -> bool:

@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from oplt.cli._hints import message_of
 from oplt.errors import InvalidParameterError, OpltError
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ __all__ = [
     "COMMAND_LINE",
     "INTERRUPTED",
     "NOBODY_READS",
-    "PYTHON_TO_OPTIONS",
     "WrongDataError",
     "WrongUsageError",
     "command_line",
@@ -43,17 +43,6 @@ NOBODY_READS = 141
 
 COMMAND_LINE = "oplt.command-line"
 _QUIET = "oplt.quiet"
-
-# The library tells what to do in Python; here it is an option.
-PYTHON_TO_OPTIONS = {
-    "give format= one of": "give --format one of",
-    "give a format, one of": "give --to one of",
-    "if labels are not wanted, use labels=None": "if it is another one, give --labels-column",
-    "give weight=None, or the name of another field": "give another --weight-column",
-    "give columns=Columns(text=..., features=[...])": "give --text-column, or --number-columns for numbers",
-    "say which is wanted by text=None or features=None": "give --use text or --use features",
-    "say what holds the text or the features by text= or features=": "give --text-column or --features-column",
-}
 
 
 class WrongDataError(click.ClickException):
@@ -154,9 +143,9 @@ def telling_errors() -> Iterator[None]:
         note("Interrupted.")
         raise click.exceptions.Exit(getattr(interruption, "exit_code", INTERRUPTED)) from None
     except InvalidParameterError as error:
-        raise WrongUsageError(_in_options(error)) from None
+        raise WrongUsageError(message_of(error)) from None
     except OpltError as error:
-        raise WrongDataError(_in_options(error)) from None
+        raise WrongDataError(message_of(error)) from None
     except OSError as error:
         if error.filename is None:
             _forget(sys.stdout)  # a full disk, most likely
@@ -171,13 +160,6 @@ def _forget(*streams: IO[str]) -> None:
     for stream in streams:
         os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
-
-
-def _in_options(error: Exception) -> str:
-    message = str(error)
-    for python, option in PYTHON_TO_OPTIONS.items():
-        message = message.replace(python, option)
-    return message
 
 
 def _of_system(error: OSError) -> str:

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oplt.cli._console import WrongDataError, WrongUsageError
+from oplt.cli._hints import FORMATS
 
 if TYPE_CHECKING:
     from oplt.files import Columns, Reader
 
 __all__ = [
-    "FORMATS",
     "Command",
     "DataOptions",
     "Option",
@@ -34,9 +34,6 @@ __all__ = [
     "skip_option",
     "threads_option",
 ]
-
-# As `oplt.files` has them; a test says so. The names are here because the help needs no NumPy.
-FORMATS = ("xmlc", "jsonl", "csv", "tsv", "parquet", "fasttext", "vw")
 
 Decorated = Callable[..., Any]
 

@@ -1,30 +1,34 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The settings of models as options. Names, types and defaults are those of the settings, help is their docstring."""
+"""The settings of models as options. Names, types, defaults and help are those that the settings declare."""
 
 from __future__ import annotations
 
-import inspect
-import re
-from collections.abc import Callable
-from dataclasses import Field, dataclass, fields
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
 import click
 
+from oplt.checks import Bounds, Choice, Flag, Integer, Number
 from oplt.cli._console import WrongUsageError
 from oplt.cli._options import Option
 from oplt.model import OnlinePLT
-from oplt.params import Settings, TextSettings
+from oplt.params import Setting, Settings, TextSettings, declared
 from oplt.text import TextFeatures
 
-__all__ = ["ModelOptions", "described", "model_options"]
+__all__ = ["ModelOptions", "model_options"]
 
-_FIRST = ("label_memory", "trees", "warm_up", "replay", "seed")  # that matter most
-_KINDS: dict[str, tuple[type, str]] = {"str": (str, "NAME"), "float": (float, "NUMBER")}
+_FIRST = ("label_memory", "trees", "warm_up", "seed")  # that matter most
+_KINDS: dict[type, tuple[type | None, str | None]] = {
+    Bounds: (str, "LEAST,MOST"),
+    Choice: (str, "NAME"),
+    Flag: (None, None),
+    Integer: (int, "N"),
+    Number: (float, "NUMBER"),
+}
 _NOTHING = ()
-_ENOUGH = 60  # characters of help: a first sentence that is shorter wants the second
 
 
 @dataclass(frozen=True)
@@ -58,45 +62,20 @@ def _as_range(_ctx: click.Context, _param: click.Parameter, value: str | None) -
         raise click.BadParameter(msg) from None
 
 
-def described(cls: type) -> dict[str, str]:
-    """Read the parameters in a docstring: the first sentences about each."""
-    text = inspect.getdoc(cls) or ""
-    section = re.split(r"\n\w+\n-+\n", text.partition("Parameters\n----------\n")[2])[0]
-    found = {}
-    for entry in re.split(r"\n(?=\w)", section):
-        names, _, body = entry.partition("\n")
-        plain = re.sub(r"""[`"]| See below\.""", "", " ".join(body.split()))
-        plain = re.sub(r"\((\d), (\d)\)", r"\1,\2", plain)  # as it is typed here
-        for name in names.split(", "):
-            found[name] = _beginning(plain)
-    return found
-
-
-def _beginning(text: str) -> str:
-    sentences = re.split(r"(?<=[.!?]) (?=[A-Z0-9])", text)
-    shown = sentences[0]
-    for sentence in sentences[1:]:
-        if len(shown) >= _ENOUGH:
-            break
-        shown = f"{shown} {sentence}"
-    return shown
-
-
-def _option(field: Field[Any], text: str, section: str) -> Callable[[Any], Any]:
-    name = field.name.replace("_", "-")
-    is_flag = isinstance(field.default, bool)
-    is_range = "Range" in str(field.type)
-    kind, metavar = (str, "LEAST,MOST") if is_range else _KINDS.get(str(field.type), (int, "N"))
-    shown = _shown(field.default, name)
+def _option(setting: Setting, section: str) -> Callable[[Any], Any]:
+    name = setting.name.replace("_", "-")
+    is_flag = isinstance(setting.check, Flag)
+    is_range = isinstance(setting.check, Bounds)
+    kind, metavar = _KINDS[type(setting.check)]
     return click.option(
         f"--{name}/--no-{name}" if is_flag else f"--{name}",
         cls=Option,
         section=section,
-        type=None if is_flag else kind,
+        type=kind,
         callback=_as_range if is_range else None,
         default=None,
-        metavar=None if is_flag else metavar,
-        help=f"{text}  [default: {shown}]",
+        metavar=metavar,
+        help=f"{setting.summary}  [default: {_shown(setting.default, name)}]",
     )
 
 
@@ -108,9 +87,9 @@ def _shown(default: Any, name: str) -> str:
 
 def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the settings of a model, which it gets as one object, `model_options`."""
-    own = [field for field in fields(Settings) if field.name != "features"]
+    own = [setting for setting in declared(Settings) if setting.name != "features"]
     ordered = sorted(own, key=_rank)
-    of_texts = list(fields(TextSettings))
+    of_texts = declared(TextSettings)
 
     @wraps(function)
     def packed(*args: Any, **kwargs: Any) -> Any:
@@ -118,11 +97,10 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, model_options=given, **kwargs)
 
     decorated: Callable[..., Any] = packed
-    model_help, text_help = described(OnlinePLT), described(TextFeatures)
-    for field in reversed(of_texts):
-        decorated = _option(field, text_help[field.name], "How texts become features")(decorated)
-    for field in reversed(ordered):
-        decorated = _option(field, model_help[field.name], "How the model learns")(decorated)
+    for setting in reversed(of_texts):
+        decorated = _option(setting, "How texts become features")(decorated)
+    for setting in reversed(ordered):
+        decorated = _option(setting, "How the model learns")(decorated)
     return click.option(
         "--paper",
         cls=Option,
@@ -132,10 +110,10 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
     )(decorated)
 
 
-def _rank(field: Field[Any]) -> int:
-    return _FIRST.index(field.name) if field.name in _FIRST else len(_FIRST)
+def _rank(setting: Setting) -> int:
+    return _FIRST.index(setting.name) if setting.name in _FIRST else len(_FIRST)
 
 
-def _given(kwargs: dict[str, Any], own: list[Field[Any]]) -> dict[str, Any]:
-    found = {field.name: kwargs.pop(field.name) for field in own}
+def _given(kwargs: dict[str, Any], own: Iterable[Setting]) -> dict[str, Any]:
+    found = {setting.name: kwargs.pop(setting.name) for setting in own}
     return {name: None if value == _NOTHING else value for name, value in found.items() if value is not None}

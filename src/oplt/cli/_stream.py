@@ -9,18 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oplt.cli._console import WrongUsageError, note
+from oplt.cli._hints import message_of
 from oplt.cli._options import DataOptions
 from oplt.errors import InvalidInputError
 from oplt.wording import number_of
 
 if TYPE_CHECKING:
     from oplt.files import Batch, Reader
-    from oplt.model import OnlinePLT
+    from oplt.predictor import Predictor
 
-__all__ = ["STANDARD_INPUT", "Stream", "expect_kind", "takes"]
+__all__ = ["STANDARD_INPUT", "Stream", "expect_kind", "takes", "tell_bad_lines"]
 
 STANDARD_INPUT = "-"
 
+_SHOWN = 5  # bad lines
 _BATCH = 2048  # examples: few enough that a bar moves and a checkpoint is in time
 
 
@@ -38,7 +40,7 @@ class Stream:
     def __init__(self, paths: tuple[str, ...], data: DataOptions, *, passes: int = 1, skip: int = 0) -> None:
         _check_paths(paths, passes)
         self.n_bad = 0
-        self._messages: list[str] = []
+        self._errors: list[InvalidInputError] = []
         self._paths = paths
         self._data = data
         self._passes = passes
@@ -71,13 +73,12 @@ class Stream:
                 if number == 0:
                     n_of_a_pass += self._reader.n_examples
                     self.n_bad += self._reader.skipped.count
-                    self._messages += self._reader.skipped.messages
+                    self._errors += self._reader.skipped.errors
                 self._reader = None
                 self._n_done += self._size
         if not n_of_a_pass:
-            why = f": {self._messages[0]}" if self._messages else ""
-            msg = f"{', '.join(self._paths)}: there is no example{why}"
-            raise InvalidInputError(msg)
+            why = f": {message_of(self._errors[0])}" if self._errors else ""
+            raise InvalidInputError("no-examples", f"there is no example{why}", where=", ".join(self._paths))
 
     def _batches(self, reader: Reader) -> Iterator[Batch]:
         for batch in reader:
@@ -90,19 +91,25 @@ class Stream:
     def _expect_one_kind(self, batch: Batch) -> None:
         kind, where = self._kind = self._kind or (batch.kind, batch.where(0))
         if batch.kind != kind:
-            msg = (
-                f"{batch.where(0)}: there is {_called(batch.kind)}, but in {where} there is {_called(kind)}:"
-                " a model takes one or the other, which --use chooses where examples have both"
+            raise InvalidInputError(
+                "texts-and-features-mixed",
+                f"there is {_called(batch.kind)}, but in {where} there is {_called(kind)}",
+                where=batch.where(0),
+                hint="A model takes one or the other, which --use chooses where examples have both.",
             )
-            raise InvalidInputError(msg)
 
     def tell_bad_lines(self) -> None:
         """Say how many lines were left out, and what was wrong with the first ones."""
-        if self.n_bad:
-            shown = self._messages[:5]
-            more = f"\n  and {self.n_bad - len(shown)} more" if self.n_bad > len(shown) else ""
-            lines = f"{number_of(self.n_bad, 'line')} {'is' if self.n_bad == 1 else 'are'}"
-            note(f"{lines} left out, for not being an example:\n  " + "\n  ".join(shown) + more)
+        tell_bad_lines(self.n_bad, self._errors)
+
+
+def tell_bad_lines(n_bad: int, errors: list[InvalidInputError]) -> None:
+    """Say how many lines were left out, and what was wrong with the first ones."""
+    if n_bad:
+        shown = [message_of(error) for error in errors[:_SHOWN]]
+        more = f"\n  and {n_bad - len(shown)} more" if n_bad > len(shown) else ""
+        lines = f"{number_of(n_bad, 'line')} {'is' if n_bad == 1 else 'are'}"
+        note(f"{lines} left out, for not being an example:\n  " + "\n  ".join(shown) + more)
 
 
 def _called(kind: str) -> str:
@@ -124,14 +131,17 @@ def _check_paths(paths: tuple[str, ...], passes: int) -> None:
                 raise WrongUsageError(msg)
 
 
-def takes(model: OnlinePLT) -> str:
+def takes(model: Predictor) -> str:
     """Tell what kind of examples a model takes."""
     return "text" if model.settings["features"] else "features"
 
 
-def expect_kind(model: OnlinePLT, path: Path, batch: Batch) -> None:
+def expect_kind(model: Predictor, path: Path, batch: Batch) -> None:
     """Refuse examples that a model does not take."""
     if batch.kind != takes(model):
         own = "texts" if takes(model) == "text" else "features"
-        msg = f"{batch.where(0)}: there is {_called(batch.kind)}, but {path} is a model of {own}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(
+            "model-takes-others",
+            f"there is {_called(batch.kind)}, but {path} is a model of {own}",
+            where=batch.where(0),
+        )

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from oplt.cli._console import WrongUsageError, note, print_json, quiet_option
+from oplt.cli._hints import FORMATS, message_of
 from oplt.cli._options import (
-    FORMATS,
     Command,
     DataOptions,
     check_target,
@@ -86,7 +86,7 @@ def command(
             on_batch=lambda reader: bar.show(reader.share_read, f"{reader.n_examples:,} examples"),
         )
     if done.n_skipped:
-        note("\n  ".join([f"{done.n_skipped:,} left out:", *done.messages[:5]]))
+        note("\n  ".join([f"{done.n_skipped:,} left out:", *map(message_of, done.errors[:5])]))
     where = "standard output" if target == STANDARD_OUTPUT else target
     note(f"{number_of(done.n_examples, 'example')} written to {where}.")
     if as_json:

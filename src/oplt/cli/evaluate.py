@@ -18,7 +18,7 @@ from oplt.cli._options import Command, DataOptions, data_options, json_option, t
 from oplt.cli._progress import Bar
 from oplt.cli._stream import Stream, expect_kind
 from oplt.metrics import Propensities, Scores, propensities
-from oplt.model import OnlinePLT
+from oplt.plt import PLT
 from oplt.wording import number_of
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def command(
     which rare labels count more, by how often they occur in --train-data (Jain et al. 2016, A = 0.55, B = 1.5).
     """
     stream = Stream(data_paths, data)
-    model = OnlinePLT.load(model_path, threads=threads)
+    model = PLT.load(model_path, threads=threads)
     scores = Scores(cutoffs, propensities=_propensities(train_data, data) if train_data else None)
     seconds = 0.0
     with Bar("Evaluating") as bar:

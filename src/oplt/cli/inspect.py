@@ -10,12 +10,12 @@ from typing import Any
 
 import click
 
+from oplt._core import FORMAT_VERSION
 from oplt.cli._console import print_json, quiet_option
 from oplt.cli._options import Command, json_option
 from oplt.cli._progress import bytes_as_text
 from oplt.inspection import Inspection, LabelCount
-from oplt.model import OnlinePLT
-from oplt.persistence import VERSION
+from oplt.plt import PLT
 from oplt.wording import number_of, on_one_line, width
 
 __all__ = ["command"]
@@ -26,10 +26,8 @@ _PARTS = {
     "trees": "trees and classifiers",
     "label_memory": "label memory",
     "warm_up": "examples of the warm-up",
-    "replay": "examples for replay",
     "label_names": "names of labels",
-    "feature_names": "names of features",
-    "text_features": "text features",
+    "features": "features",
 }
 
 
@@ -58,15 +56,15 @@ def command(model_path: Path, show_all: bool, n: int, fingerprint: bool, as_json
       oplt inspect tags.oplt --all --fingerprint
       oplt inspect tags.oplt --json | jq .n_labels
     """
-    model = OnlinePLT.load(model_path)
+    model = PLT.load(model_path)
     found = model.inspect(n)
     n_bytes = model_path.stat().st_size
     digest = {"fingerprint": model.fingerprint()} if fingerprint else {}
     if as_json:
-        file = {"path": str(model_path), "file_bytes": n_bytes, "format_version": VERSION}
+        file = {"path": str(model_path), "file_bytes": n_bytes, "format_version": FORMAT_VERSION}
         print_json({**file, **digest, **found.to_dict()})
         return
-    click.echo(f"{model_path}: {_what(found)} ({bytes_as_text(n_bytes)}, format {VERSION})")
+    click.echo(f"{model_path}: {_what(found)} ({bytes_as_text(n_bytes)}, format {FORMAT_VERSION})")
     _show("Settings" if show_all else "Settings that differ from the defaults", _settings(found, show_all=show_all))
     _show("Learnt", [*_learnt(found), *digest.items()])
     _show(f"Memory: {bytes_as_text(found.memory_bytes)}", _memory(found))

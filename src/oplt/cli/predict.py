@@ -13,7 +13,8 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from oplt.cli._console import json_line, note, quiet_option
+from oplt.cli._console import WrongDataError, json_line, note, quiet_option
+from oplt.cli._hints import HINTS
 from oplt.cli._options import (
     Command,
     DataOptions,
@@ -24,10 +25,10 @@ from oplt.cli._options import (
     threads_option,
 )
 from oplt.cli._progress import Bar
-from oplt.cli._stream import STANDARD_INPUT, expect_kind, takes
+from oplt.cli._stream import STANDARD_INPUT, expect_kind, takes, tell_bad_lines
 from oplt.errors import InvalidInputError
-from oplt.model import OnlinePLT
 from oplt.persistence import replacing
+from oplt.plt import PLT
 
 if TYPE_CHECKING:
     from oplt.files import Batch, Reader
@@ -85,7 +86,7 @@ def command(
     """
     if out is not None:
         check_target(out, force=force)
-    model = OnlinePLT.load(model_path, threads=threads)
+    model = PLT.load(model_path, threads=threads)
     if data_path == STANDARD_INPUT and sys.stdin.isatty():
         data = _at_a_terminal(model, data)
     with (
@@ -100,24 +101,23 @@ def command(
             file.flush()
             if bar.is_due:
                 bar.show(reader.share_read, f"{reader.n_examples:,} examples")
-    if reader.skipped.count:
-        note(str(reader.skipped))
+    tell_bad_lines(reader.skipped.count, reader.skipped.errors)
 
 
-def _at_a_terminal(model: OnlinePLT, data: DataOptions) -> DataOptions:
+def _at_a_terminal(model: PLT, data: DataOptions) -> DataOptions:
     """Who types is not asked for a format, if it can be texts."""
     is_text = data.format == "text" or (data.format is None and takes(model) == "text")
     note(f"Type {'a text' if is_text else 'an example'} a line; Ctrl-D ends.")
     return replace(data, format="text") if is_text else data
 
 
-def _reader(data: DataOptions, path: str, model: OnlinePLT) -> Reader:
+def _reader(data: DataOptions, path: str, model: PLT) -> Reader:
     try:
         return data.read(path, with_labels=False, batch=_BATCH)
     except InvalidInputError as error:
-        if takes(model) == "text" and data.format is None and "tell the format" in str(error):
-            msg = f"{error}; or, if each line is a text, --format text"
-            raise InvalidInputError(msg) from None
+        if takes(model) == "text" and error.code == "format-not-told":
+            hint = f"{HINTS[error.code]} Or, if each line is a text, --format text."
+            raise WrongDataError(str(error.with_hint(hint))) from None
         raise
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import click
 
-from oplt import drawing, trees
+from oplt import drawing
 from oplt.cli._console import note, quiet_option
 from oplt.cli._options import Command, check_target, force_option
-from oplt.model import OnlinePLT
 from oplt.persistence import TREE, replacing
-from oplt.tree import LabelTree
+from oplt.plt import PLT
+from oplt.tree import LabelTree, load
 
 __all__ = ["command"]
 
@@ -48,7 +48,7 @@ def command(
     out: Path | None,
     force: bool,
 ) -> None:
-    """Draw the tree of MODEL: a model, or a tree that oplt.trees has saved.
+    """Draw the tree of MODEL: a model, or a tree that oplt.tree.save wrote.
 
     \b
       oplt tree tags.oplt
@@ -77,8 +77,8 @@ def _load(path: Path) -> LabelTree:
     with path.open("rb") as file:
         is_tree = file.read(len(TREE.magic)) == TREE.magic
     if is_tree:
-        return trees.load(path)
-    model = OnlinePLT.load(path)
+        return load(path)
+    model = PLT.load(path)
     n_trees = model.settings.get("trees", 1)
     if n_trees > 1:
         note(f"{path} has {n_trees} trees; this is the first.")

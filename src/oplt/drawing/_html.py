@@ -11,8 +11,8 @@ from importlib.resources import files
 from typing import Any
 
 from oplt._typing import Label
+from oplt.checks import count
 from oplt.drawing._outline import as_tree, leaf_of
-from oplt.params import count
 from oplt.tree import LabelTree
 from oplt.wording import number_of, on_one_line
 

@@ -10,8 +10,8 @@ from itertools import islice
 from typing import Any
 
 from oplt._typing import Label
+from oplt.checks import count
 from oplt.errors import InvalidInputError, InvalidParameterError
-from oplt.params import count
 from oplt.tree import LabelTree
 from oplt.wording import number_of, on_one_line
 
@@ -83,8 +83,10 @@ def outline(tree: LabelTree, depth: int | None, children: int | None, label: Lab
     """
     as_tree(tree)
     if label is not None and depth is not None:
-        msg = f"label={label!r} draws the way to it, however deep, so depth={depth!r} cannot be given, too"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(
+            "parameters-conflict",
+            f"label={label!r} draws the way to it, however deep, so depth={depth!r} cannot be given, too",
+        )
     if not whole and depth is children is label is None and tree.n_nodes > _SMALL:
         depth, children = _DEPTH, _CHILDREN
     deepest = tree.n_nodes if depth is None else count("depth", depth, least=0)
@@ -153,8 +155,9 @@ def _way_to(tree: LabelTree, leaf: int) -> list[int]:
 def as_tree(tree: Any) -> LabelTree:
     """Check that it is a tree."""
     if not isinstance(tree, LabelTree):
-        msg = f"tree must be a LabelTree, such as the tree of a model, got {type(tree).__name__}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(
+            "not-a-tree", "tree must be a LabelTree, such as the tree of a model", got=type(tree).__name__
+        )
     return tree
 
 
@@ -166,9 +169,11 @@ def leaf_of(tree: LabelTree, label: Label) -> int:
             return leaf
     wanted = str(label).casefold()
     alike = list(islice((name for name in labels if wanted in str(name).casefold()), 3))
-    hint = f": did you mean {' or '.join(map(repr, alike))}?" if alike else ", and none that contains it"
-    msg = f"the tree has no label {label!r}{hint}"
-    raise InvalidInputError(msg)
+    raise InvalidInputError(
+        "unknown-label",
+        f"the tree has no label {label!r}{'' if alike else ', and none that contains it'}",
+        hint=f"Did you mean {' or '.join(map(repr, alike))}?" if alike else None,
+    )
 
 
 def labels_below(tree: LabelTree) -> list[int]:

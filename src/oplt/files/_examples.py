@@ -8,34 +8,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from math import isnan
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from oplt import _core
 from oplt._typing import FloatArray, Label
 from oplt.errors import InvalidInputError, InvalidParameterError
-from oplt.validation import briefly
+from oplt.validation import as_weight, check_features, check_labels, check_names
+from oplt.wording import briefly
 
 __all__ = [
+    "NAME_COLUMNS",
     "Batch",
     "Columns",
     "Example",
-    "NotAnExampleError",
     "Problems",
     "as_features",
     "as_label_list",
     "as_name",
     "as_number",
-    "as_weight",
+    "as_written_weight",
 ]
 
-_MESSAGES_KEPT = 10
-_LARGEST_VALUE = _core.LARGEST_VALUE
-_LARGEST_WEIGHT = _core.LARGEST_WEIGHT
+NAME_COLUMNS = "Give columns=Columns(text=..., features=[...])."
+
+_ERRORS_KEPT = 10
 
 Names = str | Sequence[str] | None
 
@@ -47,10 +46,6 @@ class Example(NamedTuple):
     labels: list[Label]
     weight: float
     number: int
-
-
-class NotAnExampleError(InvalidInputError):
-    """What was read or is to be written is no example of the format. The place is added by whoever knows it."""
 
 
 @dataclass(frozen=True)
@@ -92,17 +87,18 @@ class Columns:
 
     def __post_init__(self) -> None:
         if self.text is None and self.features is None:
-            msg = "Columns: text and features are both None, but an example has one of them"
-            raise InvalidParameterError(msg)
-        if self.weight is not None and self.weight in (*self.texts, *_listed(self.features)):
-            msg = (
-                f"Columns: {self.weight!r} is a text or a feature, and the weight of the example, too:"
-                " give weight=None, or the name of another field"
+            raise InvalidParameterError(
+                "parameters-conflict",
+                "text and features are both None, but an example has one of them",
             )
-            raise InvalidParameterError(msg)
+        if self.weight is not None and self.weight in (*self.texts, *_listed(self.features)):
+            raise InvalidParameterError(
+                "weight-column-taken",
+                f"{self.weight!r} is a text or a feature, and the weight of the example, too",
+                hint="Give weight=None, or the name of another field.",
+            )
         if not self.separator:
-            msg = "Columns: separator must not be empty"
-            raise InvalidParameterError(msg)
+            raise InvalidParameterError("parameter-out-of-range", "separator must not be empty")
 
     @cached_property
     def texts(self) -> list[str]:
@@ -122,10 +118,11 @@ class Columns:
         names = self._label_names
         if names:
             wanted = " nor ".join(map(repr, names))
-            msg = (
-                f"there is {'neither ' if len(names) > 1 else 'no '}{wanted}; if labels are not wanted, use labels=None"
+            raise InvalidInputError(
+                "labels-missing",
+                f"there is {'neither ' if len(names) > 1 else 'no '}{wanted}",
+                hint="If labels are not wanted, use labels=None.",
             )
-            raise NotAnExampleError(msg)
         return None
 
     @cached_property
@@ -227,7 +224,7 @@ def _rows(matrix: sp.csr_array) -> Iterator[dict[int, float]]:
 
 
 class Problems:
-    r"""What was wrong with a file: raised at once, or counted.
+    r"""What was wrong with a file: raised at once, or counted, with the first errors in `errors`.
 
     Parameters
     ----------
@@ -255,82 +252,60 @@ class Problems:
         self.source = source
         self.unit = unit
         self.count = 0
-        self.messages: list[str] = []
+        self.errors: list[InvalidInputError] = []
         self._skip = skip
 
-    def bad(self, number: int, what: object) -> None:
-        """Raise what is wrong with a line, or count it; the first few messages are kept."""
-        message = f"{self.source}, {self.unit} {number}: {what}"
+    def bad(self, number: int, error: InvalidInputError) -> None:
+        """Raise what is wrong with a line, or count it; the first few errors are kept."""
+        located = error.at(f"{self.source}, {self.unit} {number}")
         if not self._skip:
-            raise InvalidInputError(message) from None
+            raise located from None
         self.count += 1
-        if len(self.messages) < _MESSAGES_KEPT:
-            self.messages.append(message)
+        if len(self.errors) < _ERRORS_KEPT:
+            self.errors.append(located)
 
-    def fatal(self, what: str) -> NoReturn:
-        """Raise what is wrong with the whole file."""
-        msg = f"{self.source}: {what}"
-        raise InvalidInputError(msg)
+    def fatal(
+        self, code: str, what: str, *, line: int | None = None, got: str | None = None, hint: str | None = None
+    ) -> NoReturn:
+        """Raise what is wrong with the whole file, and where that is seen."""
+        where = self.source if line is None else f"{self.source}, {self.unit} {line}"
+        raise InvalidInputError(code, what, where=where, got=got, hint=hint) from None
 
     def __str__(self) -> str:
         if not self.count:
             return "nothing skipped"
-        more = self.count - len(self.messages)
-        lines = [f"{self.count} {self.unit}{'s' * (self.count > 1)} skipped:", *self.messages]
+        more = self.count - len(self.errors)
+        lines = [f"{self.count} {self.unit}{'s' * (self.count > 1)} skipped:", *map(str, self.errors)]
         return "\n".join([*lines, f"and {more} more"] if more else lines)
 
 
 def as_features(given: Any) -> dict[Any, float]:
     """Check names and values: a mapping, or pairs, whose names keep their types where a format has mappings by text."""
-    features = given if isinstance(given, dict) else _paired(given)
-    if not _all_in_range(list(features.values())):
-        name = next(name for name, value in features.items() if not _all_in_range([value]))
-        got = briefly(features[name])
-        msg = f"feature {name!r} has the value {got}: values are finite numbers up to {_LARGEST_VALUE:g}"
-        raise NotAnExampleError(msg)
-    _check_names(list(features), "feature")
+    features: dict[Any, float] = given if isinstance(given, dict) else _paired(given)
+    check_features(features)
     return features
-
-
-def _all_in_range(values: list[Any]) -> bool:
-    if not set(map(type, values)) <= {float, int, bool}:
-        return False
-    # min and max may overlook NaN, but no sum does.
-    return not values or (max(values) <= _LARGEST_VALUE and min(values) >= -_LARGEST_VALUE and not isnan(sum(values)))
 
 
 def _paired(given: Any) -> dict[Any, float]:
     pairs = given if isinstance(given, list) else [given]
     if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
-        msg = f"features must be names with values, as an object or as pairs [name, value], got {briefly(given)}"
-        raise NotAnExampleError(msg)
-    _check_names([name for name, _ in pairs], "feature")
+        raise InvalidInputError(
+            "row-not-a-mapping",
+            "features must be names with values, as an object or as pairs [name, value]",
+            got=briefly(given),
+        )
+    check_names([name for name, _ in pairs], "feature")
     features = dict(pairs)
     if len(features) < len(pairs):
-        msg = "a feature comes twice"
-        raise NotAnExampleError(msg)
+        raise InvalidInputError("feature-twice", "a feature comes twice")
     return features
 
 
 def as_label_list(given: Any) -> list[Label]:
     """Check labels: a list of them, or a single one."""
-    if isinstance(given, list):
-        labels = given
-    elif isinstance(given, (str, int)) and not isinstance(given, bool):
-        labels = [given]
-    else:
-        hint = ": use [] if there is none" if given is None else ""
-        msg = f"labels must be a list of strings or integers, or one of them, got {briefly(given)}{hint}"
-        raise NotAnExampleError(msg)
-    _check_names(labels, "label")
+    labels = given if isinstance(given, list) else [given]
+    check_labels(labels)
     return labels
-
-
-def _check_names(names: list[Any], what: str) -> None:
-    bad = _core.first_bad_name(names)
-    if bad is not None:
-        msg = f"{what} {bad[0]} is {bad[1]}: names are non-empty strings or integers"
-        raise NotAnExampleError(msg)
 
 
 def as_name(text: str) -> Label:
@@ -349,13 +324,9 @@ def as_number(text: str) -> float:
     return float(text)
 
 
-def as_weight(given: Any) -> float:
+def as_written_weight(given: Any) -> float:
     """Check a weight: a number, or its text."""
     try:
-        weight = as_number(given) if isinstance(given, str) else given + 0.0
-    except (TypeError, ValueError, OverflowError):
-        weight = None
-    if weight is None or isinstance(given, bool) or not 0 < weight <= _LARGEST_WEIGHT:
-        msg = f"the weight must be a number above 0 and at most {_LARGEST_WEIGHT:g}, got {briefly(given)}"
-        raise NotAnExampleError(msg)
-    return float(weight)
+        return as_weight(as_number(given) if isinstance(given, str) else given)
+    except ValueError:  # no number, or one out of range: it is shown as it is written
+        return as_weight(given)

@@ -7,7 +7,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from oplt.files._examples import Columns, Example, NotAnExampleError, Problems
+from oplt.errors import InvalidInputError
+from oplt.files._examples import Columns, Example, Problems
+from oplt.wording import briefly
 
 __all__ = ["PREFIX", "examples", "line"]
 
@@ -23,7 +25,8 @@ def examples(lines: Iterator[tuple[int, str]], _columns: Columns, problems: Prob
             continue
         labels: list[str | int] = list(_LABEL.findall(text))
         if not all(labels):
-            problems.bad(number, f"a label is empty: there is nothing behind {PREFIX!r}")
+            what = f"a label is empty: there is nothing behind {PREFIX!r}"
+            problems.bad(number, InvalidInputError("name-not-valid", what))
             continue
         yield Example(_LABEL.sub("", text).strip(_BLANKS), labels, 1.0, number)
 
@@ -31,21 +34,18 @@ def examples(lines: Iterator[tuple[int, str]], _columns: Columns, problems: Prob
 def line(example: Example) -> str:
     """Write an example; ends of lines in its text become spaces."""
     if not isinstance(example.x, str):
-        msg = "fastText lines hold texts, but the example has features"
-        raise NotAnExampleError(msg)
+        raise InvalidInputError("not-writable", "fastText lines hold texts, but the example has features")
     if example.weight != 1:
-        msg = f"fastText lines have no weights, but that of the example is {example.weight}"
-        raise NotAnExampleError(msg)
+        raise InvalidInputError("not-writable", "fastText lines have no weights", got=f"the weight {example.weight}")
     labels = list(map(str, example.labels))
     bad = next((label for label in labels if any(blank in label for blank in _BLANKS)), None)
     if bad is not None:
-        msg = f"a label of fastText has no blanks, got {bad!r}"
-        raise NotAnExampleError(msg)
+        raise InvalidInputError("not-writable", "a label of fastText has no blanks", got=briefly(bad))
     text = re.sub(r"\r\n|\n|\r", " ", example.x).strip(_BLANKS)
     if _LABEL.search(text):
-        msg = f"the text has a word that begins with {PREFIX!r}, which would be read as a label"
-        raise NotAnExampleError(msg)
+        what = f"the text has a word that begins with {PREFIX!r}, which would be read as a label"
+        raise InvalidInputError("not-writable", what)
     if not labels and not text:
-        msg = "it has neither labels nor a text: a blank line of fastText is no example"
-        raise NotAnExampleError(msg)
+        what = "there are neither labels nor a text, but a blank line of fastText is no example"
+        raise InvalidInputError("not-writable", what)
     return " ".join([*(PREFIX + label for label in labels), text])

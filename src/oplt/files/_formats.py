@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import NoReturn
 
 from oplt.compression import by_name
 from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.files import _fasttext, _xmlc
-from oplt.files._examples import Columns, NotAnExampleError
+from oplt.files._examples import Columns
 from oplt.files._table import DELIMITERS, cells, delimiter_of
-from oplt.validation import briefly
+from oplt.wording import briefly
 
 __all__ = ["FORMATS", "PLAIN", "SAMPLE", "checked", "chosen", "of_first_line", "of_name"]
 
@@ -31,7 +30,7 @@ _BY_SUFFIX = {
     ".pq": "parquet",
     ".ft": "fasttext",
 }
-_THERE_ARE = f"give format= one of {', '.join(FORMATS)}"
+_THERE_ARE = f"Give format=, one of {', '.join(FORMATS)}."
 
 
 def chosen(format: str | None, name: str, sample: list[bytes], columns: Columns) -> str:  # noqa: A002 (it is one)
@@ -43,12 +42,18 @@ def chosen(format: str | None, name: str, sample: list[bytes], columns: Columns)
     if by_content is None and by_suffix is None:
         first = next((line for line in sample if line.strip()), b"")
         if first.lstrip().startswith(b"["):
-            msg = f"{name}: it begins as a list of JSON, but each example is a line: convert it, as jq -c '.[]' does"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(
+                "json-list",
+                "it begins as a list of JSON, but each example is a line",
+                where=name,
+                hint="Convert it, as jq -c '.[]' does.",
+            )
         shown = briefly(first.removesuffix(b"\n"))
-        _fail(name, f"neither the name nor the first lines tell the format; the first one is {shown}")
+        what = "neither the name nor the first lines tell the format"
+        raise InvalidInputError("format-not-told", what, where=name, got=f"the first line {shown}", hint=_THERE_ARE)
     if by_content is not None and by_suffix is not None and by_content != by_suffix:
-        _fail(name, f"by its name the format is {by_suffix}, but the first lines look like {by_content}")
+        what = f"by its name the format is {by_suffix}, but the first lines look like {by_content}"
+        raise InvalidInputError("format-doubtful", what, where=name, hint=_THERE_ARE)
     return by_content or by_suffix or ""
 
 
@@ -56,8 +61,7 @@ def checked(format: str) -> str:  # noqa: A002
     """Check the name of a format that was given."""
     known = _OTHER_NAMES.get(format, format)
     if known not in (*FORMATS, PLAIN):
-        msg = f"there is no format {format!r}: {_THERE_ARE}"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError("unknown-format", f"there is no format {format!r}", hint=_THERE_ARE)
     return known
 
 
@@ -94,7 +98,7 @@ def _has_columns(first: str, delimiter: str, columns: Columns) -> bool:
     try:
         names = {name.strip() for name in cells(first, delimiter)}
         columns.find_labels(names)
-    except NotAnExampleError:
+    except InvalidInputError:
         return False
     wanted = [fields for fields in (columns.texts, columns.numbers) if fields]
     return len(names) > 1 and any(names.issuperset(fields) for fields in wanted)
@@ -104,8 +108,3 @@ def _is_vw(line: bytes) -> bool:
     """Labels, a weight, a tag at most; then a bar."""
     head, bar, _ = line.partition(b"|")
     return bool(bar) and len(head.split()) <= 3
-
-
-def _fail(name: str, what: str) -> NoReturn:
-    msg = f"{name}: {what}; {_THERE_ARE}"
-    raise InvalidInputError(msg)

@@ -8,16 +8,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from oplt.files._examples import (
-    Columns,
-    Example,
-    NotAnExampleError,
-    Problems,
-    as_features,
-    as_label_list,
-    as_weight,
-)
-from oplt.validation import briefly
+from oplt.errors import InvalidInputError
+from oplt.files._examples import Columns, Example, Problems, as_features, as_label_list, as_written_weight
+from oplt.wording import briefly
 
 __all__ = ["examples", "from_fields", "line"]
 
@@ -29,25 +22,24 @@ def examples(lines: Iterator[tuple[int, str]], columns: Columns, problems: Probl
             continue
         try:
             yield from_fields(_parsed(text), columns, number)
-        except NotAnExampleError as error:
+        except InvalidInputError as error:
             problems.bad(number, error)
 
 
 def _parsed(text: str) -> dict[str, Any]:
     try:
         found = _DECODER.decode(text)
-    except NotAnExampleError:
+    except InvalidInputError:
         raise
     except ValueError as error:
         what = f"{error.msg} in column {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else str(error)
-        msg = f"not JSON: {what}"
-        raise NotAnExampleError(msg) from None
+        raise InvalidInputError("not-json", f"not JSON: {what}") from None
     except RecursionError:
-        msg = "not an example: nested too deeply"
-        raise NotAnExampleError(msg) from None
+        raise InvalidInputError("not-json", "not an example: nested too deeply") from None
     if not isinstance(found, dict):
-        msg = f'an example is an object, such as {{"text": "...", "labels": ["..."]}}, got {briefly(found)}'
-        raise NotAnExampleError(msg)
+        raise InvalidInputError(
+            "not-json", 'an example is an object, such as {"text": "...", "labels": ["..."]}', got=briefly(found)
+        )
     return found
 
 
@@ -56,8 +48,8 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        msg = f"{next(name for name in names if names.count(name) > 1)!r} comes twice in one object"
-        raise NotAnExampleError(msg)
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidInputError("field-twice", f"{twice!r} comes twice in one object")
     return found
 
 
@@ -68,7 +60,7 @@ def from_fields(fields: dict[str, Any], columns: Columns, number: int) -> Exampl
     """Make an example of named values, such as those of a line of JSON or of a row of a table."""
     name = columns.find_labels(fields)
     labels = [] if name is None else as_label_list(fields[name])
-    weight = as_weight(fields[columns.weight]) if columns.weight in fields else 1.0
+    weight = as_written_weight(fields[columns.weight]) if columns.weight in fields else 1.0
     return Example(_x(fields, columns), labels, weight, number)
 
 
@@ -77,8 +69,11 @@ def _x(fields: dict[str, Any], columns: Columns) -> Any:
     features = columns.features if isinstance(columns.features, str) else None
     has_features = features in fields or any(name in fields for name in columns.numbers)
     if has_text and has_features:
-        msg = "there are both a text and features: say which is wanted by text=None or features=None"
-        raise NotAnExampleError(msg)
+        raise InvalidInputError(
+            "text-and-features",
+            "there are both a text and features",
+            hint="Say which is wanted by text=None or features=None.",
+        )
     if has_text:
         return _text(fields, columns.texts)
     if features in fields:
@@ -86,16 +81,18 @@ def _x(fields: dict[str, Any], columns: Columns) -> Any:
     if has_features:
         return as_features({name: fields[name] for name in columns.numbers if fields.get(name) is not None})
     wanted = " nor ".join(map(repr, [*columns.texts, *([features] if features else columns.numbers)]))
-    msg = f"there is no {wanted}; say what holds the text or the features by text= or features="
-    raise NotAnExampleError(msg)
+    raise InvalidInputError(
+        "text-missing",
+        f"there is no {wanted}",
+        hint="Say what holds the text or the features by text= or features=.",
+    )
 
 
 def _text(fields: dict[str, Any], names: list[str]) -> str:
     for name in names:
         if not isinstance(fields.get(name), str):
             got = briefly(fields[name]) if name in fields else "nothing"
-            msg = f"{name!r} must be a text, got {got}"
-            raise NotAnExampleError(msg)
+            raise InvalidInputError("not-a-text", f"{name!r} must be a text", got=got)
     return " ".join(fields[name] for name in names)
 
 

@@ -14,6 +14,10 @@ __all__ = ["examples"]
 def examples(lines: Iterator[tuple[int, str]], columns: Columns, problems: Problems) -> Iterator[Example]:
     """Read texts. They have no labels, so nobody may want them."""
     if columns.labels is not None:
-        problems.fatal("lines of plain text have no labels: use labels=None, or a format that has them")
+        problems.fatal(
+            "labels-missing",
+            "lines of plain text have no labels",
+            hint="Use labels=None, or a format that has them.",
+        )
     for number, text in lines:
         yield Example(text.removesuffix("\n").removesuffix("\r"), [], 1.0, number)

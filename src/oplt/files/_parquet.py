@@ -9,25 +9,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from oplt.errors import MissingPackageError
-from oplt.files._examples import Columns, Example, NotAnExampleError, Problems
+from oplt.errors import InvalidInputError, MissingPackageError
+from oplt.files._examples import NAME_COLUMNS, Columns, Example, Problems
 from oplt.files._jsonl import from_fields
 from oplt.files._source import Source
 
 __all__ = ["MAGIC", "NOT_READABLE", "examples"]
 
 MAGIC = b"PAR1"
-NOT_READABLE = "a Parquet file is read from its end: give the path of a file that is not compressed again"
+NOT_READABLE = "A Parquet file is read from its end: give the path of a file that is not compressed again."
 
 
 def examples(source: Source, size: int, columns: Columns, problems: Problems) -> Iterator[Example]:
     """Read examples, so many rows at a time."""
     if source.path is None or source.compression is not None:
-        problems.fatal(NOT_READABLE)
+        problems.fatal("parquet-not-readable", "the data is a stream or compressed", hint=NOT_READABLE)
     for number, row in enumerate(_rows(source.path, size, columns, problems), 1):
         try:
             yield from_fields(_plain(row, columns), columns, number)
-        except NotAnExampleError as error:
+        except InvalidInputError as error:
             problems.bad(number, error)
 
 
@@ -41,33 +41,34 @@ def _rows(path: Path, size: int, columns: Columns, problems: Problems) -> Iterat
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the file cannot be read; what is wrong with its content has no number
-        problems.fatal(f"not a Parquet file, or a damaged one: {error}")
+        problems.fatal("file-damaged", f"not a Parquet file, or a damaged one: {error}")
 
 
 def _package(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
-        msg = "Parquet files need the package pyarrow: pip install 'oplt[parquet]'"
-        raise MissingPackageError(msg) from None
+        raise MissingPackageError(
+            "package-missing", "Parquet files need the package pyarrow", hint="Run: pip install 'oplt[parquet]'"
+        ) from None
 
 
 def _wanted(there: list[str], columns: Columns, problems: Problems) -> list[str]:
     """Only these columns are read from the disk. Refuses a table of which no row could be read."""
-    shown = f"the columns are {', '.join(map(repr, there))}"
+    got = f"the columns {', '.join(map(repr, there))}"
     try:
         labels = columns.find_labels(there)
-    except NotAnExampleError as error:
-        problems.fatal(f"{shown}, but {error}")
+    except InvalidInputError as error:
+        problems.fatal(error.code, error.what, got=got, hint=error.hint)
     features = [columns.features] if isinstance(columns.features, str) else columns.numbers
     names = dict.fromkeys([*columns.texts, *features, labels, columns.weight])
     found = [name for name in names if name in there]
     twice = next((name for name in found if there.count(name) > 1), None)
     if twice is not None:
-        problems.fatal(f"{shown}, but {twice!r} comes twice")
+        problems.fatal("field-twice", f"the column {twice!r} comes twice", got=got)
     if not any(set(group).issubset(found) for group in (columns.texts, features) if group):
         missing = " nor ".join(repr(name) for name in (*columns.texts, *features) if name not in found)
-        problems.fatal(f"{shown}, but there is no {missing}: give columns=Columns(text=..., features=[...])")
+        problems.fatal("column-missing", f"there is no column {missing}", got=got, hint=NAME_COLUMNS)
     return found
 
 

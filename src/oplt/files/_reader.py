@@ -13,12 +13,12 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from oplt._typing import Label
-from oplt.errors import InvalidParameterError
+from oplt.checks import count, refuse
+from oplt.errors import InvalidInputError
 from oplt.files import _fasttext, _jsonl, _lines, _parquet, _table, _vw, _xmlc
 from oplt.files._examples import Batch, Columns, Example, Problems
 from oplt.files._formats import PLAIN, SAMPLE, checked, chosen, of_first_line
 from oplt.files._source import Source, decoded
-from oplt.params import count
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # part of Python since 3.11
@@ -93,11 +93,9 @@ def read(
     (2, 2)
     """
     if on_error not in ("raise", "skip"):
-        msg = f'on_error must be "raise" or "skip", got {on_error!r}'
-        raise InvalidParameterError(msg)
+        refuse("on_error", '"raise" or "skip"', on_error)
     if not isinstance(columns, Columns | None):
-        msg = f"columns must be oplt.files.Columns(...), got {columns!r}"
-        raise InvalidParameterError(msg)
+        refuse("columns", "oplt.files.Columns(...)", columns)
     size = count("batch", batch)
     known = None if format is None else checked(format)
     return Reader(Source(source, live=live), known, size, columns or Columns(), skip=on_error == "skip")
@@ -113,7 +111,7 @@ class Reader:
     n_examples
         Examples given so far.
     skipped
-        What was left out so far: its `count`, and the first `messages`.
+        What was left out so far: its `count`, and the first `errors`.
 
     Examples
     --------
@@ -154,10 +152,11 @@ class Reader:
         sample = _sample(lines, format, columns)
         lines = chain(sample, lines)
         if not self._source.start or (len(sample) < SAMPLE and not any(line.strip() for _, line in sample)):
-            self.skipped.fatal("there is no example: the file is empty")
+            self.skipped.fatal("no-examples", "there is no example: the file is empty")
         format = chosen(format, self._source.name, [line for _, line in sample], columns)  # noqa: A001
         if format == "parquet":  # by its name only
-            self.skipped.fatal(f"by its name it is a Parquet file, but not by its content; {_parquet.NOT_READABLE}")
+            what = "by its name it is a Parquet file, but not by its content"
+            self.skipped.fatal("parquet-not-readable", what, hint=_parquet.NOT_READABLE)
         if format == "xmlc":
             return format, _xmlc.batches(lines, size, self.skipped, self._source.would_wait)
         examples = _LINE_FORMATS[format](decoded(lines, self.skipped), columns, self.skipped)
@@ -216,9 +215,8 @@ def _gathered(
         first = first or example
         if isinstance(example.x, str) != isinstance(first.x, str):
             kinds = ("a text", "features") if isinstance(example.x, str) else ("features", "a text")
-            problems.bad(
-                example.number, f"an example of {kinds[0]}, but that of {problems.unit} {first.number} has {kinds[1]}"
-            )
+            what = f"the example is {kinds[0]}, but that of {problems.unit} {first.number} is {kinds[1]}"
+            problems.bad(example.number, InvalidInputError("texts-and-features-mixed", what))
             continue
         kept.append(example)
         n_characters += len(example.x) if isinstance(example.x, str) else len(example.x) * _CHARACTERS_OF_A_FEATURE

@@ -14,7 +14,7 @@ from typing import IO, Any
 from oplt.compression import LONGEST_MAGIC, by_magic, telling_damage
 from oplt.errors import InvalidInputError
 from oplt.files._examples import Problems
-from oplt.validation import briefly
+from oplt.wording import briefly
 
 __all__ = ["MOST_LINE_BYTES", "Source", "decoded"]
 
@@ -67,8 +67,11 @@ class Source:
             self.path, self.name, self._owned = Path(given), os.fspath(given), True
             return self.path.open("rb")
         if isinstance(given, io.TextIOBase) or not callable(getattr(given, "read", None)):
-            msg = f"what to read must be a path, '-' for standard input, or a stream of bytes, got {briefly(given)}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(
+                "source-not-readable",
+                "what to read must be a path, '-' for standard input, or a stream of bytes",
+                got=briefly(given),
+            )
         name = getattr(given, "name", None)
         self.name = name if isinstance(name, str) else "the stream"
         return given  # type: ignore[no-any-return]
@@ -83,7 +86,7 @@ class Source:
                 if len(line) == MOST_LINE_BYTES and not line.endswith(b"\n"):
                     while not line.endswith(b"\n") and (line := readline(MOST_LINE_BYTES)):
                         pass
-                    problems.bad(number, f"longer than {MOST_LINE_BYTES >> 20} MiB: is it a file of lines?")
+                    problems.bad(number, _too_long())
                 else:
                     yield number, line
                 line = readline(MOST_LINE_BYTES)
@@ -123,12 +126,16 @@ class _Rejoined(io.RawIOBase):
         return len(chunk)
 
 
+def _too_long() -> InvalidInputError:
+    what = f"the line is longer than {MOST_LINE_BYTES >> 20} MiB"
+    return InvalidInputError("line-too-long", what, hint="Is it a file of lines?")
+
+
 def _first_bytes(file: IO[bytes]) -> bytes:
     start = b""
     while len(start) < LONGEST_MAGIC and (more := file.read(LONGEST_MAGIC - len(start))):
         if not isinstance(more, bytes):
-            msg = "what to read gives text: open it in binary mode"
-            raise InvalidInputError(msg)
+            raise InvalidInputError("source-not-readable", "what to read gives text", hint="Open it in binary mode.")
         start += more
     return start
 
@@ -136,7 +143,8 @@ def _first_bytes(file: IO[bytes]) -> bytes:
 def _without_bom(line: bytes, problems: Problems) -> bytes:
     encoding = _OTHER_BOMS.get(line[:2]) or _utf16_without_bom(line[:2])
     if encoding:
-        problems.fatal(f"the text is {encoding}, but UTF-8 is read: convert it, as iconv -f {encoding} -t UTF-8 does")
+        hint = f"Convert it, as iconv -f {encoding} -t UTF-8 does."
+        problems.fatal("not-utf-8", f"the text is {encoding}, but UTF-8 is read", hint=hint)
     return line.removeprefix(_BOM)
 
 
@@ -154,4 +162,5 @@ def decoded(lines: Iterator[tuple[int, bytes]], problems: Problems) -> Iterator[
             yield number, line.decode()
         except UnicodeDecodeError as error:
             what = f"byte {line[error.start]:#04x} in position {error.start + 1} is not UTF-8"
-            problems.bad(number, f"{what}: convert the file, as iconv -f LATIN1 -t UTF-8 does, if that is what it is")
+            hint = "If it is Latin-1, convert the file, as iconv -f LATIN1 -t UTF-8 does."
+            problems.bad(number, InvalidInputError("not-utf-8", what, hint=hint))

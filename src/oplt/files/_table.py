@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from oplt.files._examples import Columns, Example, NotAnExampleError, Problems, as_number
+from oplt.errors import InvalidInputError
+from oplt.files._examples import NAME_COLUMNS, Columns, Example, Problems, as_number
 from oplt.files._jsonl import from_fields
 from oplt.files._source import MOST_LINE_BYTES
+from oplt.wording import briefly
 
 __all__ = ["DELIMITERS", "cells", "delimiter_of", "examples", "header", "line"]
 
@@ -22,10 +24,6 @@ _OTHER_DELIMITERS = {",": ";"}  # of spreadsheets where numbers have a comma
 _CLOSING_QUOTE = re.compile(r'(?<!")(?:"")*"(?!")')  # quotes in pairs stand for themselves
 
 Line = tuple[int, str]
-
-
-class _OpenQuoteError(NotAnExampleError):
-    """The record goes on in the next line."""
 
 
 def examples(lines: Iterator[Line], columns: Columns, problems: Problems, delimiter: str) -> Iterator[Example]:
@@ -41,7 +39,7 @@ def examples(lines: Iterator[Line], columns: Columns, problems: Problems, delimi
     for number, found in records:
         try:
             yield table.example(found, number)
-        except NotAnExampleError as error:
+        except InvalidInputError as error:
             problems.bad(number, error)
 
 
@@ -54,7 +52,7 @@ def delimiter_of(first: str, delimiter: str) -> str:
 def _divides(delimiter: str, record: str) -> bool:
     try:
         return len(cells(record, delimiter)) > 1
-    except NotAnExampleError:
+    except InvalidInputError:
         return False
 
 
@@ -69,27 +67,28 @@ class _Table:
     def check(self, number: int, problems: Problems, delimiter: str) -> None:
         """Refuse a table that lacks what is wanted: no line of it could be read."""
         columns, names = self._columns, self._names
-        where = (
-            f"{problems.unit} {number}: the columns are {', '.join(map(repr, names))} (divided by {delimiter!r}), but"
-        )
+        got = f"the columns {', '.join(map(repr, names))} (divided by {delimiter!r})"
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            problems.fatal(f"{where} {twice!r} comes twice")
+            problems.fatal("field-twice", f"the column {twice!r} comes twice", line=number, got=got)
         missing = [name for name in (*columns.texts, *columns.numbers) if name not in names]
         if isinstance(columns.text, str) and columns.numbers and missing == [columns.text]:
             missing = []  # the text is not there, and not wanted
         if missing:
-            problems.fatal(f"{where} there is no {missing[0]!r}: give columns=Columns(text=..., features=[...])")
+            problems.fatal(
+                "column-missing", f"there is no column {missing[0]!r}", line=number, got=got, hint=NAME_COLUMNS
+            )
         try:
             self._labels = columns.find_labels(names)
-        except NotAnExampleError as error:
-            problems.fatal(f"{where} {error}")
+        except InvalidInputError as error:
+            problems.fatal(error.code, error.what, line=number, got=got, hint=error.hint)
 
     def example(self, found: list[str], number: int) -> Example:
         """Make an example of the cells of a row."""
         if len(found) != len(self._names):
-            msg = f"there are {len(found)} cells, but {len(self._names)} columns"
-            raise NotAnExampleError(msg)
+            raise InvalidInputError(
+                "cells-and-columns-differ", f"there are {len(found)} cells, but {len(self._names)} columns"
+            )
         fields: dict[str, Any] = {
             name: cell for name, cell in zip(self._names, found, strict=True) if name in self._wanted
         }
@@ -105,8 +104,11 @@ class _Table:
     def _label_list(self, cell: str) -> list[str]:
         if self._labels == "label":
             if not cell.strip():
-                msg = "the label is empty; a column of lists, which may be empty, is called 'labels'"
-                raise NotAnExampleError(msg)
+                raise InvalidInputError(
+                    "name-not-valid",
+                    "the label is empty",
+                    hint="A column of lists, which may be empty, is called 'labels'.",
+                )
             return [cell.strip()]
         parts = [part.strip() for part in cell.split(self._columns.separator)]
         return [] if parts == [""] else parts
@@ -118,8 +120,7 @@ def _number(name: str, cell: str) -> float | None:
     try:
         return as_number(cell)
     except ValueError:
-        msg = f"{name!r} must be a number, got {cell!r}"
-        raise NotAnExampleError(msg) from None
+        raise InvalidInputError("value-not-a-number", f"{name!r} must be a number", got=briefly(cell)) from None
 
 
 class _Lines:
@@ -150,13 +151,11 @@ def _records(given: Iterator[Line], delimiter: str, problems: Problems) -> Itera
         while True:
             try:
                 yield number, cells(text, delimiter)
-            except _OpenQuoteError as error:
-                if (rest := _up_to_quote(lines, more, MOST_LINE_BYTES - len(text))) is not None:
+            except InvalidInputError as error:
+                is_open = error.code == "quote-not-closed"  # it may be, in the next line
+                if is_open and (rest := _up_to_quote(lines, more, MOST_LINE_BYTES - len(text))) is not None:
                     text += rest
                     continue
-                lines.put_back(more)
-                problems.bad(number, error)
-            except NotAnExampleError as error:
                 lines.put_back(more)
                 problems.bad(number, error)
             break
@@ -191,8 +190,8 @@ def cells(record: str, delimiter: str) -> list[str]:
         if position == len(text):
             return found
         if not text.startswith(delimiter, position):
-            msg = f"a quoted cell ends before its delimiter: {text[position : position + 20]!r} follows"
-            raise NotAnExampleError(msg)
+            follows = repr(text[position : position + 20])
+            raise InvalidInputError("quote-misplaced", "a delimiter must follow a quoted cell", got=follows)
         position += len(delimiter)
 
 
@@ -202,8 +201,8 @@ def _quoted(text: str, position: int, record: str) -> tuple[str, int]:
     while True:
         end = text.find('"', end)
         if end < 0:
-            msg = f"a quote is opened and never closed: {record[position : position + 20]!r}"
-            raise _OpenQuoteError(msg)
+            opened = repr(record[position : position + 20])
+            raise InvalidInputError("quote-not-closed", f"a quote is opened and never closed: {opened}")
         if not text.startswith('""', end):
             return text[position + 1 : end].replace('""', '"'), end + 1
         end += 2
@@ -217,13 +216,15 @@ def header(delimiter: str) -> str:
 def line(example: Example, delimiter: str, separator: str) -> str:
     """Write an example as a row."""
     if not isinstance(example.x, str):
-        msg = "a table is written of texts, but the example has features"
-        raise NotAnExampleError(msg)
+        raise InvalidInputError("not-writable", "a table is written of texts, but the example has features")
     labels = list(map(str, example.labels))
     bad = next((label for label in labels if separator in label or label != label.strip()), None)
     if bad is not None:
-        msg = f"labels of one cell are divided by {separator!r} and have no blanks around them, got {bad!r}"
-        raise NotAnExampleError(msg)
+        raise InvalidInputError(
+            "not-writable",
+            f"labels of one cell are divided by {separator!r} and have no blanks around them",
+            got=briefly(bad),
+        )
     weight = "" if example.weight == 1 else repr(example.weight)
     return delimiter.join(_cell(text, delimiter) for text in (example.x, separator.join(labels), weight))
 

@@ -12,16 +12,9 @@ import re
 from collections.abc import Iterator
 
 from oplt._typing import Label, Name
-from oplt.files._examples import (
-    Columns,
-    Example,
-    NotAnExampleError,
-    Problems,
-    as_features,
-    as_name,
-    as_number,
-    as_weight,
-)
+from oplt.errors import InvalidInputError
+from oplt.files._examples import Columns, Example, Problems, as_features, as_name, as_number, as_written_weight
+from oplt.wording import briefly
 
 __all__ = ["examples", "line"]
 
@@ -39,15 +32,14 @@ def examples(lines: Iterator[tuple[int, str]], _columns: Columns, problems: Prob
             continue
         try:
             yield _parsed(text, number)
-        except NotAnExampleError as error:
+        except InvalidInputError as error:
             problems.bad(number, error)
 
 
 def _parsed(text: str, number: int) -> Example:
     head, *namespaces = text.split("|")
     if not namespaces:
-        msg = "there is no '|' between labels and features"
-        raise NotAnExampleError(msg)
+        raise InvalidInputError("not-vw", "there is no '|' between labels and features")
     labels, weight = _head(head)
     features: dict[Name, float] = {}
     for namespace in namespaces:
@@ -60,18 +52,19 @@ def _head(head: str) -> tuple[list[Label], float]:
     if words and (words[-1].startswith("'") or head[-1] not in _BLANKS):
         tag = words.pop()
         if not words and not tag.startswith("'"):
-            msg = f"{tag!r} touches the '|', which makes it a tag: put a space between labels and '|'"
-            raise NotAnExampleError(msg)
+            raise InvalidInputError(
+                "not-vw",
+                f"{tag!r} touches the '|', which makes it a tag",
+                hint="Put a space between labels and '|'.",
+            )
     if len(words) > 2:
-        msg = f"before the '|' come labels and a weight, got {' '.join(words)!r}"
-        raise NotAnExampleError(msg)
+        raise InvalidInputError("not-vw", "before the '|' come labels and a weight", got=briefly(" ".join(words)))
     labels = words[0].split(",") if words else []
     bad = next((label for label in labels if not label or _COST.fullmatch(label)), None)
     if bad is not None:
         what = f"labels with costs, such as {bad!r}, are not read" if bad else "there is a comma too many"
-        msg = f"{what}: labels are written 1,2"
-        raise NotAnExampleError(msg)
-    return [as_name(label) for label in labels], as_weight(words[1]) if len(words) == 2 else 1.0
+        raise InvalidInputError("not-vw", what, hint="Labels are written 1,2.")
+    return [as_name(label) for label in labels], as_written_weight(words[1]) if len(words) == 2 else 1.0
 
 
 def _add(features: dict[Name, float], namespace: str) -> None:
@@ -96,21 +89,21 @@ def _pair(word: str) -> tuple[str, float]:
     except ValueError:
         number = float("nan")
     if not name or number != number:  # noqa: PLR0124 (so it is not a number)
-        msg = f"features are written name or name:value, the value a number, got {word!r}"
-        raise NotAnExampleError(msg)
+        raise InvalidInputError(
+            "not-vw", "features are written name or name:value, the value a number", got=briefly(word)
+        )
     return name, number
 
 
 def line(example: Example) -> str:
     """Write an example, all features in the namespace that has no name."""
     if isinstance(example.x, str):
-        msg = "Vowpal Wabbit lines hold features, but the example has a text"
-        raise NotAnExampleError(msg)
+        raise InvalidInputError("not-writable", "Vowpal Wabbit lines hold features, but the example has a text")
     labels = [_written(label, _NO_LABEL, "a label has no blanks, '|', comma or cost") for label in example.labels]
     weight = f" {example.weight!r}" if example.weight != 1 else ""
     if weight and not labels:
-        msg = f"without labels Vowpal Wabbit has no place for a weight, but that of the example is {example.weight}"
-        raise NotAnExampleError(msg)
+        what = "without labels Vowpal Wabbit has no place for a weight"
+        raise InvalidInputError("not-writable", what, got=f"the weight {example.weight}")
     what = "the name of a feature has no blanks, '|' or ':'"
     features = [f" {_written(name, _NO_FEATURE, what)}:{value + 0!r}" for name, value in example.x.items()]
     return f"{','.join(labels)}{weight} |{''.join(features)}"
@@ -119,6 +112,5 @@ def line(example: Example) -> str:
 def _written(name: Name, unwritable: re.Pattern[str], what: str) -> str:
     text = str(name)
     if unwritable.search(text):
-        msg = f"in Vowpal Wabbit lines, {what}, got {text!r}"
-        raise NotAnExampleError(msg)
+        raise InvalidInputError("not-writable", f"in Vowpal Wabbit lines, {what}", got=briefly(text))
     return text

@@ -20,20 +20,12 @@ import numpy as np
 from oplt.compression import by_name
 from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.files import _fasttext, _jsonl, _table, _vw, _xmlc
-from oplt.files._examples import (
-    Batch,
-    Columns,
-    Example,
-    NotAnExampleError,
-    Problems,
-    as_features,
-    as_label_list,
-    as_weight,
-)
+from oplt.files._examples import Batch, Columns, Example, Problems, as_features, as_label_list
 from oplt.files._formats import checked, of_name
 from oplt.files._reader import Reader, read
 from oplt.persistence import replacing
-from oplt.validation import briefly, plain_names
+from oplt.validation import as_weight, plain_names
+from oplt.wording import briefly
 
 __all__ = ["Converted", "convert", "write"]
 
@@ -44,7 +36,7 @@ _WRITABLE = ("xmlc", "jsonl", "csv", "tsv", "fasttext", "vw")
 
 
 class Converted(NamedTuple):
-    r"""What `convert` did: examples written, lines left out, and the first messages about these.
+    r"""What `convert` did: examples written, lines left out, and the first errors in these.
 
     Examples
     --------
@@ -55,7 +47,7 @@ class Converted(NamedTuple):
 
     n_examples: int
     n_skipped: int
-    messages: list[str]
+    errors: list[InvalidInputError]
 
 
 def write(
@@ -140,7 +132,7 @@ def convert(
     to = _writable(to_format, target)
     with read(source, format=from_format, on_error=on_error, columns=columns) as reader:
         n_written = _write(_located(reader, on_batch), target, to, separator, reader.skipped)
-        return Converted(n_written, reader.skipped.count, reader.skipped.messages)
+        return Converted(n_written, reader.skipped.count, reader.skipped.errors)
 
 
 def _name(target: Target) -> str:
@@ -151,8 +143,7 @@ def _writable(format: str | None, target: Target) -> str:  # noqa: A002
     known = of_name(_name(target)) if format is None else checked(format)
     if known not in _WRITABLE:
         what = f"{known} is not written" if known else f"the name of {_name(target)} does not tell the format"
-        msg = f"{what}: give a format, one of {', '.join(_WRITABLE)}"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError("format-not-writable", what, hint=f"Give a format, one of {', '.join(_WRITABLE)}.")
     return known
 
 
@@ -176,16 +167,19 @@ def _located(reader: Reader, on_batch: Callable[[Reader], object] | None) -> Ite
 
 def _checked(item: Any, number: int) -> Example:
     if not isinstance(item, tuple) or len(item) not in (2, 3):
-        msg = f"example {number} must be (x, labels), (x, labels, weight) or a Batch, got {briefly(item)}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(
+            "stream-not-valid",
+            "an example must be (x, labels), (x, labels, weight) or a Batch",
+            where=f"example {number}",
+            got=briefly(item),
+        )
     x, given, weight = (*item, 1.0)[:3]
     try:
         labels = as_label_list(list(given) if _holds_labels(given) else _plain(given))
         checked_x = x if isinstance(x, str) else as_features(_plain_features(x))
         return Example(checked_x, plain_names(labels), as_weight(_plain(weight)), number)
-    except NotAnExampleError as error:
-        msg = f"example {number}: {error}"
-        raise InvalidInputError(msg) from None
+    except InvalidInputError as error:
+        raise error.at(f"example {number}") from None
 
 
 def _holds_labels(given: Any) -> bool:
@@ -194,8 +188,8 @@ def _holds_labels(given: Any) -> bool:
 
 def _plain_features(x: Any) -> dict[Any, Any]:
     if not isinstance(x, Mapping):
-        msg = f"x must be a text or a mapping from feature names to values, got {briefly(x)}"
-        raise NotAnExampleError(msg)
+        what = "x must be a text or a mapping from feature names to values"
+        raise InvalidInputError("row-not-a-mapping", what, got=briefly(x))
     return {_plain(name): _plain(value) for name, value in x.items()}
 
 
@@ -223,10 +217,11 @@ def _written(examples: Iterator[Example], file: IO[bytes], line: Write, problems
     for example in examples:
         try:
             file.write(f"{line(example)}\n".encode())
-        except NotAnExampleError as error:
-            problems.bad(example.number, error)
         except UnicodeEncodeError:
-            problems.bad(example.number, "a text or a name has half a surrogate pair, which UTF-8 cannot write")
+            what = "a text or a name has half a surrogate pair, which UTF-8 cannot write"
+            problems.bad(example.number, InvalidInputError("not-utf-8", what))
+        except InvalidInputError as error:
+            problems.bad(example.number, error)
         else:
             yield example
 
@@ -260,8 +255,11 @@ def _opened(target: Target) -> Iterator[IO[bytes]]:
                 with compression.open(file, "wb") as compressed:
                     yield compressed
     elif isinstance(target, io.TextIOBase) or not callable(getattr(target, "write", None)):
-        msg = f"where to write must be a path, '-' for standard output, or a stream of bytes, got {briefly(target)}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(
+            "target-not-writable",
+            "where to write must be a path, '-' for standard output, or a stream of bytes",
+            got=briefly(target),
+        )
     else:
         yield target
 

@@ -20,7 +20,9 @@ import scipy.sparse as sp
 
 from oplt import _core
 from oplt._typing import FloatArray, PointerArray
-from oplt.files._examples import Batch, Example, NotAnExampleError, Problems
+from oplt.errors import InvalidInputError
+from oplt.files._examples import Batch, Example, Problems
+from oplt.validation import bad_value
 
 __all__ = ["batches", "line", "looks_like"]
 
@@ -60,8 +62,11 @@ def batches(lines: Iterator[Line], size: int, problems: Problems, would_wait: Ca
         if len(batch):
             yield batch
     if header and reader.n_lines != header[0]:
-        hint = ": is the file cut off?" if reader.n_lines < header[0] else ""
-        problems.fatal(f"the header says {header[0]} examples, but {reader.n_lines} follow{hint}")
+        problems.fatal(
+            "header-and-lines-differ",
+            f"the header says {header[0]} examples, but {reader.n_lines} follow",
+            hint="Is the file cut off?" if reader.n_lines < header[0] else None,
+        )
 
 
 class _Reader:
@@ -79,7 +84,7 @@ class _Reader:
         (values, features, x_indptr), (labels, y_indptr), shape, bad = _core.parse_lines(text, *self._limits)
         numbers = np.array([number for number, _ in piece], dtype=np.int64)
         for at, what in bad:
-            self._problems.bad(int(numbers[at]), what)
+            self._problems.bad(int(numbers[at]), InvalidInputError("not-xmlc", what))
         n_features, n_labels = self._shape or shape
         X = _csr(values, features, x_indptr, n_features)  # noqa: N806 (a matrix)
         Y = _csr(np.ones(len(labels), dtype=np.float32), labels, y_indptr, n_labels)  # noqa: N806
@@ -92,8 +97,7 @@ class _Reader:
             return batch
         rows, first = np.unique(np.searchsorted(batch.X.indptr, large, side="right") - 1, return_index=True)
         for row, at in zip(rows, large[first], strict=True):
-            what = f"feature {batch.X.indices[at]} has the value {batch.X.data[at]:g}"
-            self._problems.bad(int(batch.numbers[row]), f"{what}: values are at most {_core.LARGEST_VALUE:g} in size")
+            self._problems.bad(int(batch.numbers[row]), bad_value(int(batch.X.indices[at]), f"{batch.X.data[at]:g}"))
         kept = np.delete(np.arange(len(batch)), rows)
         return replace(batch, X=batch.X[kept], Y=batch.Y[kept], numbers=batch.numbers[kept])
 
@@ -113,9 +117,8 @@ def _sizes(line: bytes, number: int, problems: Problems) -> tuple[int, int, int]
         return None
     n_examples, n_features, n_labels = map(int, found.groups()[:3])
     if max(n_features, n_labels) > _MOST_INDEX:
-        problems.fatal(
-            f"line {number}: the header is too large: there can be {_MOST_INDEX} features and labels at most"
-        )
+        what = f"the header must say at most {_MOST_INDEX} features and labels"
+        problems.fatal("header-too-large", what, line=number, got=str(max(n_features, n_labels)))
     return n_examples, n_features, n_labels
 
 
@@ -150,14 +153,12 @@ def _pieces(lines: Iterator[Line], size: int, would_wait: Callable[[], bool]) ->
 def line(example: Example) -> str:
     """Write an example; its names must be numbers."""
     if isinstance(example.x, str):
-        msg = "XMLC lines hold features, but the example has a text"
-        raise NotAnExampleError(msg)
+        raise InvalidInputError("not-writable", "XMLC lines hold features, but the example has a text")
     if example.weight != 1:
-        msg = f"XMLC lines have no weights, but that of the example is {example.weight}"
-        raise NotAnExampleError(msg)
+        raise InvalidInputError("not-writable", "XMLC lines have no weights", got=f"the weight {example.weight}")
     for what, names in (("feature", example.x), ("label", example.labels)):
         bad = next((name for name in names if isinstance(name, str) or not 0 <= name < _MOST_INDEX), None)
         if bad is not None:
-            msg = f"names in XMLC lines are whole numbers from 0 to {_MOST_INDEX - 1}, but a {what} is {bad!r}"
-            raise NotAnExampleError(msg)
+            rule = f"names in XMLC lines are whole numbers from 0 to {_MOST_INDEX - 1}"
+            raise InvalidInputError("not-writable", rule, got=f"the {what} {bad!r}")
     return ",".join(map(str, example.labels)) + "".join(f" {name}:{value + 0!r}" for name, value in example.x.items())

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Protocol, TypeVar
 
 from oplt._typing import Label, LabelRows
+from oplt.checks import count
 from oplt.metrics._matching import Matches, match
 from oplt.metrics._parts import LabelSets, Probabilities, PropensityScored, Ranking
 from oplt.metrics._scores import DEFAULT_BINS, entropy_reduction_of
-from oplt.params import count
 from oplt.predictions import Predictions
 
 __all__ = [

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from oplt._typing import Label, LabelRows, PointerArray
+from oplt.checks import count
 from oplt.errors import InvalidInputError, InvalidParameterError
-from oplt.params import count
 from oplt.predictions import Predictions
 from oplt.validation import as_labels, check_names, listed, plain_names
 
@@ -45,14 +45,15 @@ class Matches:
 def match(predictions: Predictions, Y: LabelRows, k: int | None = None) -> Matches:  # noqa: N803 (a matrix)
     """Lay predictions, or the first k of each row, beside the truth. Everything is checked here."""
     if not isinstance(predictions, Predictions):
-        msg = (
-            f"predictions must be what predict_many returns, got {type(predictions).__name__};"
-            " Predictions.from_rows makes them of lists of (label, probability)"
+        raise InvalidInputError(
+            "predictions-not-valid",
+            "predictions must be what predict_many returns",
+            got=type(predictions).__name__,
+            hint="Predictions.from_rows makes them of lists of (label, probability).",
         )
-        raise InvalidInputError(msg)
     truth = as_labels(Y, len(predictions), "the predictions have")
     predicted_names = predictions.labels.tolist()
-    check_names(predicted_names, "label", predictions.indptr)
+    check_names(predicted_names, "label", predictions.indptr, "predictions")
 
     ids: defaultdict[Label, int] = defaultdict()
     ids.default_factory = ids.__len__
@@ -66,6 +67,8 @@ def match(predictions: Predictions, Y: LabelRows, k: int | None = None) -> Match
     true_keys = _distinct(true_row * len(ids) + true)  # an example's labels are a set
     _check_distinct(keys, row, predicted_names)
     hit = _is_in(keys, true_keys)
+    if not hit.any():
+        _check_types(predicted_names, listed(truth.names))
     true_row, true = np.divmod(true_keys, max(len(ids), 1))
     n_true = np.bincount(true_row, minlength=len(predictions))
     score = predictions.scores.astype(np.float64)
@@ -81,8 +84,7 @@ def as_cutoffs(k: int | Iterable[int]) -> tuple[int, ...]:
     given = k if isinstance(k, Iterable) else [k]
     cutoffs = tuple(sorted({count("k", one) for one in given}))
     if not cutoffs:
-        msg = "k must be an integer or some of them, got none"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError("parameter-out-of-range", "k must be an integer or some of them", got="none")
     return cutoffs
 
 
@@ -109,10 +111,30 @@ def _is_in(keys: PointerArray, ascending: PointerArray) -> npt.NDArray[np.bool_]
     return found
 
 
+def _check_types(predicted: list[Any], true: list[Any]) -> None:
+    """Refuse labels that would match if both sides had read them alike: 3 is not "3"."""
+    texts, numbers = (predicted, true) if predicted and isinstance(predicted[0], str) else (true, predicted)
+    if not all(isinstance(name, str) for name in texts) or any(isinstance(name, str) for name in numbers):
+        return
+    same = set(texts).intersection(map(str, numbers))
+    if same:
+        kinds = ("strings", "integers") if texts is predicted else ("integers", "strings")
+        raise InvalidInputError(
+            "label-types-differ",
+            f"the predicted labels are {kinds[0]}, but those of Y are {kinds[1]}, so none can match",
+            got=f"{min(same)!r} and {min(same)}",
+            hint="Convert one of them: [[str(label) for label in labels] for labels in Y].",
+        )
+
+
 def _check_distinct(keys: PointerArray, row: PointerArray, names: list[Any]) -> None:
     order = np.argsort(keys, kind="stable")
     again = np.flatnonzero(np.diff(keys[order]) == 0)
     if len(again):
         place = int(order[again + 1].min())
-        msg = f"label {names[place]!r} is predicted more than once for row {row[place]}: name each label once"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(
+            "label-predicted-twice",
+            f"label {names[place]!r} is predicted more than once",
+            where=f"row {row[place]} of predictions",
+            hint="Name each label once.",
+        )

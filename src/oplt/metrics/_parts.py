@@ -101,8 +101,11 @@ class PropensityScored:
 
     def __init__(self, cutoffs: tuple[int, ...], propensities: Mapping[Label, float]) -> None:
         if not isinstance(propensities, Mapping):
-            msg = f"propensities must be a mapping from labels to propensities, got {type(propensities).__name__}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(
+                "propensity-not-valid",
+                "propensities must be a mapping from labels to propensities",
+                got=type(propensities).__name__,
+            )
         self._cutoffs = cutoffs
         self.propensities = propensities
         self._gain, self._best_gain = ExactSums(len(cutoffs)), ExactSums(len(cutoffs))
@@ -138,20 +141,24 @@ class PropensityScored:
         try:
             values = np.array([self.propensities[name] for name in names], dtype=np.float64)
         except KeyError as error:
-            msg = (
-                f"label {error.args[0]!r} has no propensity: oplt.metrics.propensities gives one to every label,"
-                " new ones included"
-            )
-            raise InvalidInputError(msg) from None
+            raise InvalidInputError(
+                "propensity-missing",
+                f"label {error.args[0]!r} has no propensity",
+                hint="oplt.metrics.propensities gives one to every label, new ones included.",
+            ) from None
         except (TypeError, ValueError) as error:
-            msg = f"propensities must be numbers above 0 and at most 1: {error}"
-            raise InvalidInputError(msg) from None
+            raise InvalidInputError(
+                "propensity-not-valid", f"propensities must be numbers above 0 and at most 1: {error}"
+            ) from None
         bad = ~((values >= _LEAST_PROPENSITY) & (values <= 1))
         if bad.any():
             place = int(np.argmax(bad))
             rule = "above 0" if values[place] <= 0 else f"at least {_LEAST_PROPENSITY:g}"
-            msg = f"the propensity of label {names[place]!r} is {values[place]}: it must be {rule} and at most 1"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(
+                "propensity-not-valid",
+                f"the propensity of label {names[place]!r} must be {rule} and at most 1",
+                got=str(values[place]),
+            )
         return 1 / values
 
     def merge(self, other: PropensityScored) -> None:
@@ -283,8 +290,11 @@ class Probabilities:
     def _stretches(self, k: int) -> int:
         """How many there are up to k."""
         if not self.usable:
-            msg = f"a score is {self._no_probability}: log-loss and calibration need probabilities, from 0 to 1"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(
+                "score-not-a-probability",
+                "log-loss and calibration need probabilities, from 0 to 1",
+                got=f"the score {self._no_probability}",
+            )
         return self._cutoffs.index(k) + 1
 
     def log_loss(self, k: int) -> float:

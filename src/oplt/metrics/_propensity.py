@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from oplt._typing import Label
+from oplt.checks import count
 from oplt.errors import InvalidInputError, InvalidParameterError
-from oplt.params import count
-from oplt.validation import briefly, check_names, plain_names
+from oplt.validation import check_names, plain_names
+from oplt.wording import briefly
 
 __all__ = ["PROPENSITY_PARAMETERS", "Propensities", "propensities"]
 
@@ -83,8 +84,9 @@ def propensities(
     names, counts = _as_counts(label_counts, n)
     for name, value in {"a": a, "b": b}.items():
         if not (isinstance(value, Real) and 0 < value < math.inf):
-            msg = f"{name} must be a number above 0, got {value!r}"
-            raise InvalidParameterError(msg)
+            raise InvalidParameterError(
+                "parameter-out-of-range", f"{name} must be a number above 0", got=briefly(value)
+            )
     c = (math.log(n) - 1) * math.pow(b + 1, a)
 
     def of(n_occurrences: float) -> float:
@@ -100,17 +102,19 @@ def _as_counts(label_counts: Any, n_examples: int) -> tuple[list[Label], npt.NDA
     except ValueError:  # lists of different lengths
         counts = np.empty(0, dtype=object)
     if counts.ndim != 1 or counts.dtype.kind not in "iuf":
-        msg = (
-            f"label_counts must be a mapping from labels to counts, or a 1-D array of them, got {briefly(label_counts)}"
+        raise InvalidInputError(
+            "counts-not-valid",
+            "label_counts must be a mapping from labels to counts, or a 1-D array of them",
+            got=briefly(label_counts),
         )
-        raise InvalidInputError(msg)
     names = list(label_counts) if isinstance(label_counts, Mapping) else list(range(len(counts)))
     check_names(names, "label")
     bad = ~((counts >= 0) & (counts <= n_examples))
     if bad.any():
         place = int(np.argmax(bad))
-        msg = (
-            f"the count of label {names[place]!r} is {counts[place]}, but it must be from 0 to n_examples={n_examples}"
+        raise InvalidInputError(
+            "counts-not-valid",
+            f"the count of label {names[place]!r} must be from 0 to n_examples={n_examples}",
+            got=str(counts[place]),
         )
-        raise InvalidInputError(msg)
     return plain_names(names), counts.astype(np.float64)

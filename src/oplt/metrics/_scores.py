@@ -8,12 +8,13 @@ import math
 from collections.abc import Iterable, Mapping
 
 from oplt._typing import Label, LabelRows
+from oplt.checks import count
 from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.metrics._matching import as_cutoffs, match
 from oplt.metrics._parts import LabelSets, Probabilities, PropensityScored, Ranking
 from oplt.metrics._propensity import Propensities
-from oplt.params import count
 from oplt.predictions import Predictions
+from oplt.wording import briefly
 
 __all__ = ["DEFAULT_BINS", "Scores", "entropy_reduction_of"]
 
@@ -74,17 +75,17 @@ class Scores:
     def merge(self, other: Scores) -> None:
         """Add all that another has seen. It must have been made with the same arguments."""
         if not isinstance(other, Scores):
-            msg = f"other must be Scores, got {type(other).__name__}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError("scores-not-valid", "other must be Scores", got=type(other).__name__)
         if (self._cutoffs, self._bins) != (other._cutoffs, other._bins):
-            msg = (
-                f"scores with k={self._cutoffs} and bins={self._bins} cannot take in those with k={other._cutoffs} and"
-                f" bins={other._bins}"
+            raise InvalidInputError(
+                "scores-differ",
+                f"scores with k={self._cutoffs} and bins={self._bins} cannot take in others",
+                got=f"k={other._cutoffs} and bins={other._bins}",
             )
-            raise InvalidInputError(msg)
         if _propensities_of(self) != _propensities_of(other):
-            msg = "scores cannot take in those that were made with other propensities"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(
+                "scores-differ", "scores cannot take in those that were made with other propensities"
+            )
         if self._propensity is not None and other._propensity is not None:
             self._propensity.merge(other._propensity)
         self._ranking.merge(other._ranking)
@@ -179,14 +180,18 @@ class Scores:
 
     def _known(self, k: int) -> int:
         if k not in self._cutoffs:
-            msg = f"k={k!r} is not measured: these scores were made with k={self._cutoffs}"
-            raise InvalidParameterError(msg)
+            raise InvalidParameterError(
+                "k-not-measured", f"k must be one that these scores were made with, k={self._cutoffs}", got=briefly(k)
+            )
         return k
 
     def _with_propensities(self) -> PropensityScored:
         if self._propensity is None:
-            msg = "these scores were made without propensities: give them as Scores(propensities=...)"
-            raise InvalidParameterError(msg)
+            raise InvalidParameterError(
+                "no-propensities",
+                "these scores were made without propensities",
+                hint="Give them as Scores(propensities=...).",
+            )
         return self._propensity
 
     def __repr__(self) -> str:

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "base/types.hpp"
+#include "forest/plt.hpp"
+
+namespace oplt {
+
+/// Batch training: each classifier minimises |w|²/2 + cost · (sum of weight · loss of its examples). The defaults are
+/// in one place, in Python.
+struct BatchParams {
+  Loss loss;
+  double cost;
+  double tolerance;              // a classifier is good enough when its dual gradients are this near to optimal ones
+  std::uint32_t max_iterations;  // passes over the examples of a node
+  Real prune;                    // smaller weights are dropped
+  std::uint64_t seed;            // of the order of the steps
+};
+
+}  // namespace oplt

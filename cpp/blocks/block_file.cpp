@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "blocks/block_file.hpp"
+
+#include <bit>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace oplt {
+
+namespace {
+
+/// What `blocks` has of each. In `cells`, its slots come first, then its words: both are 8 bytes a piece.
+struct BlockHeader {
+  std::uint32_t flags;
+  std::uint32_t n_children;
+  std::uint32_t mask_words;
+  std::uint32_t n_rows;
+  std::uint64_t n_slots;
+  std::uint64_t n_words;
+};
+
+constexpr std::uint32_t kHasAuxiliary = 1;
+constexpr std::uint32_t kHasAccumulators = 2;
+
+using Slot = FeatureRows::Slot;
+static_assert(sizeof(Slot) == sizeof(Arena::Word) && alignof(Slot) <= alignof(Arena::Word));
+
+BlockHeader header_of(const SiblingBlock& block, std::size_t n_rows, std::size_t n_slots, std::size_t n_words) {
+  const std::uint32_t flags =
+      (block.has_auxiliary() ? kHasAuxiliary : 0) | (block.rows().has_accumulators() ? kHasAccumulators : 0);
+  return {flags, block.n_children(), block.rows().mask_words(), static_cast<std::uint32_t>(n_rows), n_slots, n_words};
+}
+
+/// Where each row lies comes first, then the rows, one at a time: a block is never twice in memory.
+BlockHeader append_canonical(const SiblingBlock& block, ArrayWriter& out) {
+  std::vector<Slot> rows;
+  std::size_t n_words = 0;
+  block.visit_canonical_rows([&](FeatureId feature, std::span<const MaskWord> words) {
+    rows.push_back({feature, static_cast<std::uint32_t>(n_words)});
+    n_words += words.size();
+  });
+  FeatureRows offsets;
+  if (!rows.empty()) {
+    offsets.reserve(rows.size());
+  }
+  for (const Slot& row : rows) {
+    offsets.set(row.feature, row.row);
+  }
+  out.append(offsets.slots());
+  block.visit_canonical_rows([&](FeatureId, std::span<const MaskWord> words) { out.append(words); });
+  return header_of(block, rows.size(), offsets.slots().size(), n_words);
+}
+
+/// What still lies in the file that it was loaded from is as it was saved.
+BlockHeader append(const SiblingBlock& block, ArrayWriter& out) {
+  const PackedRows& rows = block.rows();
+  if (rows.is_own()) {
+    return append_canonical(block, out);
+  }
+  out.append(rows.slots());
+  out.append(rows.words());
+  return header_of(block, rows.size(), rows.slots().size(), rows.words().size());
+}
+
+void expect(bool holds, const char* what) {
+  if (!holds) {
+    throw FormatError(std::string("a sibling block is damaged: ") + what);
+  }
+}
+
+/// Without an empty slot, looking for a feature would never end.
+bool leaves_slots_empty(const BlockHeader& header) {
+  return header.n_slots == 0 ? header.n_rows == 0
+                             : std::has_single_bit(header.n_slots) && header.n_rows < header.n_slots;
+}
+
+}  // namespace
+
+void save_blocks(const Blocks& blocks, std::span<const BlockId> order, ArrayWriter& out, const std::string& prefix) {
+  std::vector<BlockHeader> headers;
+  headers.reserve(order.size());
+  out.begin<Arena::Word>(prefix + "/cells");
+  for (const BlockId id : order) {
+    headers.push_back(append(*blocks[id], out));
+  }
+  out.put<BlockHeader>(prefix + "/blocks", headers);
+}
+
+Blocks load_blocks(const ArrayReader& in, const std::string& prefix) {
+  const auto headers = in.get<BlockHeader>(prefix + "/blocks");
+  const auto cells = in.get<Arena::Word>(prefix + "/cells");
+  Blocks blocks;
+  std::size_t next = 0;
+  const auto take = [&](std::uint64_t n) {
+    expect(n <= cells.size() - next, "it reaches beyond the end of all cells");
+    return std::exchange(next, next + n);
+  };
+  for (const BlockHeader& header : headers) {
+    expect(header.mask_words == SiblingBlock::mask_words_for_children(header.n_children),
+           "its masks do not fit its number of children");
+    expect(leaves_slots_empty(header), "its slots are not enough for its rows");
+    FeatureRows offsets(cells.part<Slot>(take(header.n_slots), header.n_slots), header.n_rows);
+    Arena arena(cells.part(take(header.n_words), header.n_words));
+    PackedRows rows(header.mask_words, (header.flags & kHasAccumulators) != 0, std::move(offsets), std::move(arena));
+    blocks.emplace_back(SiblingBlock((header.flags & kHasAuxiliary) != 0, header.n_children, std::move(rows)));
+  }
+  expect(next == cells.size(), "cells are left over");
+  return blocks;
+}
+
+}  // namespace oplt

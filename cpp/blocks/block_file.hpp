@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+//
+// The sibling blocks of a tree in a model file: two arrays, `blocks` and `cells`.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <string>
+
+#include "base/shared.hpp"
+#include "blocks/sibling_block.hpp"
+#include "io/array_file.hpp"
+
+namespace oplt {
+
+/// By BlockId. They never move while others are added: helpers hold on to them.
+using Blocks = std::deque<Shared<SiblingBlock>>;
+
+/// Writes these blocks, in this order, one at a time.
+void save_blocks(const Blocks& blocks, std::span<const BlockId> order, ArrayWriter& out, const std::string& prefix);
+
+/// The blocks in the order in which they were saved. They lie in the file until they are written. Throws FormatError if
+/// one would lie outside of it; everything else is left to SiblingBlock::check().
+Blocks load_blocks(const ArrayReader& in, const std::string& prefix);
+
+}  // namespace oplt

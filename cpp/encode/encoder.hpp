@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/shared.hpp"
+#include "base/types.hpp"
+#include "encode/named_rows.hpp"
+#include "encode/text_features.hpp"
+#include "encode/vocabulary.hpp"
+#include "io/array_file.hpp"
+
+namespace oplt {
+
+/// Examples as they come from outside: features by name, or texts. A view.
+struct Inputs {
+  NamedRows rows;  // if there are no texts
+  std::optional<Texts> texts;
+
+  std::size_t size() const { return texts ? texts->size() : rows.bounds.n_rows(); }
+};
+
+/// An example's features: ids in no certain order, kNone for those that are unknown, and their values.
+struct EncodedFeatures {
+  std::span<const FeatureId> ids;
+  std::span<const Real> values;
+};
+
+/// Turns names, or texts, into ids and values. It grows with what it learns.
+class Encoder {
+ public:
+  /// Working memory of one thread.
+  struct Scratch {
+    std::vector<FeatureId> ids;
+    TextRow text;
+  };
+
+  /// Takes features by name.
+  Encoder() = default;
+  /// Takes texts.
+  explicit Encoder(TextFeatures text) : features_(std::move(text)) {}
+
+  bool takes_texts() const { return std::holds_alternative<TextFeatures>(features_); }
+
+  /// The features of example i, which is to be learnt: new ones get ids, and texts are counted. Valid until the next
+  /// use of `scratch`. Inputs must be of the kind that the encoder takes, here and below.
+  EncodedFeatures learn(const Inputs& inputs, std::size_t i, Scratch& scratch);
+
+  /// The same as things are.
+  EncodedFeatures find(const Inputs& inputs, std::size_t i, Scratch& scratch) const;
+
+  std::uint32_t n_features() const;
+  std::size_t memory_bytes() const;
+
+  /// Null if the encoder takes features by name.
+  const TextFeatures* text_features() const { return std::get_if<TextFeatures>(&features_); }
+
+  void save(ArrayWriter& out, const std::string& prefix) const;
+  /// `text`: if it takes texts.
+  static Encoder load(const ArrayReader& in, const std::string& prefix, const std::optional<TextParams>& text);
+  void check() const;
+
+ private:
+  std::variant<Vocabulary, TextFeatures> features_;
+};
+
+/// Encoder::learn() of an encoder that may be shared: it is copied only if the example brings something new, as each
+/// text does.
+EncodedFeatures learn_features(Shared<Encoder>& encoder, const Inputs& inputs, std::size_t i,
+                               Encoder::Scratch& scratch);
+
+}  // namespace oplt

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "base/error.hpp"
+#include "encode/slots.hpp"
+#include "encode/term_table.hpp"
+
+namespace oplt {
+
+/// Texts are written in order of ids, without those of terms that have gone, and terms belong to no present text: its
+/// learning is over.
+void TermTable::save(ArrayWriter& out, const std::string& prefix) const {
+  constexpr std::size_t kAppended = 4096;  // at a time: entries, or some more characters
+  out.put_one(prefix + "/n_texts", n_texts_);
+  out.begin<Entry>(prefix + "/terms");
+  std::vector<Entry> entries;
+  std::uint64_t end = 0;
+  for (std::uint32_t id = 0; id < size(); ++id) {
+    entries.push_back(entries_[id]);
+    entries.back().last_text = 0;
+    entries.back().begin = end;
+    end += entries.back().length;
+    if (entries.size() == kAppended || id + 1 == size()) {
+      out.append<Entry>(entries);
+      entries.clear();
+    }
+  }
+  out.begin<char>(prefix + "/text");
+  std::string text;
+  for (std::uint32_t id = 0; id < size(); ++id) {
+    text += term(id).text;
+    if (text.size() >= kAppended || id + 1 == size()) {
+      out.append<char>(text);
+      text.clear();
+    }
+  }
+  const bool any_gone = limit_ > 0 && size() >= limit_;  // maybe; else the slots have been filled in order
+  out.put(prefix + "/slots", any_gone ? make_slots() : slots_);
+}
+
+TermTable TermTable::load(const ArrayReader& in, const std::string& prefix, std::uint32_t hash_bits,
+                          std::uint32_t limit) {
+  TermTable table(hash_bits, limit);
+  table.n_texts_ = in.get_one<std::uint64_t>(prefix + "/n_texts");
+  table.entries_ = in.get<Entry>(prefix + "/terms");
+  table.text_ = in.get<char>(prefix + "/text");
+  table.slots_ = in.get<Slot>(prefix + "/slots");
+  expect_format(table.entries_.size() <= (limit > 0 ? limit : kMostTerms),
+                "the text features hold more terms than max_features");
+  expect_format(table.slots_.size() == n_slots_for(table.size()),
+                "the hash table of the text features is not of the size that its terms need");
+  return table;
+}
+
+/// What does not depend on other terms.
+void TermTable::check_entries() const {
+  std::uint64_t n_chars = 0;
+  for (std::uint32_t id = 0; id < size(); ++id) {
+    const Entry& entry = entries_[id];
+    expect_format(entry.begin <= text_.size() && entry.length <= text_.size() - entry.begin && entry.is_chars <= 1,
+                  "a term of the text features reaches beyond the end of their text");
+    expect_format(
+        entry.inherited < entry.score && entry.score - entry.inherited <= n_texts_ && entry.last_text <= n_texts_,
+        "a term of the text features has a wrong count");
+    if (hash_bits_ > 0) {
+      expect_format(entry.hash >> hash_bits_ == 0, "the text features have a hash of more bits than hash_bits");
+      expect_format(entry.length == 0 && entry.is_chars == 0, "a hashed term of the text features has a text");
+    } else {
+      expect_format(entry.length > 0 && make_term(term(id).text, entry.is_chars != 0).hash == entry.hash,
+                    "a term of the text features is empty, or has a wrong hash");
+    }
+    n_chars += entry.length;
+  }
+  expect_format(n_chars + n_gone_ == text_.size(),
+                "the text of the text features does not have the length of its terms");
+}
+
+void TermTable::check() const {
+  check_entries();
+  std::size_t n_used = 0;
+  for (const Slot& slot : slots_) {  // before anything is looked for: a search ends at an empty slot
+    expect_format(slot.id == kNone || slot.id < size(), "the text features lead to a term that there is not");
+    n_used += slot.id != kNone ? 1 : 0;
+  }
+  expect_format(n_used == size(), "the hash table of the text features does not have as many terms as they have");
+  for (std::uint32_t id = 0; id < size(); ++id) {
+    expect_format(find(term(id)) == id, "a term of the text features occurs twice, or is not found");
+  }
+}
+
+}  // namespace oplt

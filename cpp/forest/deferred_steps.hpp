@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "base/helper_pool.hpp"
+#include "base/span_pool.hpp"
+#include "base/types.hpp"
+#include "blocks/block_file.hpp"
+#include "blocks/sibling_block.hpp"
+
+namespace oplt {
+
+/// The steps that the sibling blocks of a tree have yet to take.
+///
+/// The classifiers of different blocks never read each other. So a step need not be taken at once: it waits in the
+/// queue of its block, and the queue is worked off, in order, when somebody needs the block or the batch ends. The
+/// result is the same to the bit, but a block is worked on while it is in the cache, and different blocks can be
+/// worked on by different threads: whoever has taken a queue is alone with its block, and needs no lock.
+///
+/// One thread, the owner of the batch, calls the members; helpers take steps that were offered.
+class DeferredSteps {
+ public:
+  explicit DeferredSteps(const LearningParams& params) : params_(params) {}
+
+  /// `blocks`, to which the owner may add others, and `helpers` live until the end of the batch. `worker` is the
+  /// owner's number among the pool's threads.
+  void begin_batch(Blocks& blocks, HelperPool& helpers, std::size_t worker);
+
+  /// A step for the block to take. The row and the positives must live until the end of the batch.
+  void defer(BlockId id, RowView x, std::span<const std::uint32_t> positives, Real weight);
+
+  /// The block with all its steps taken.
+  Shared<SiblingBlock>& ready(BlockId id);
+
+  /// Lets helpers take the steps that wait now, while the owner goes on. To be called seldom, so that each block has
+  /// some work together.
+  void offer();
+
+  /// Takes all steps that wait; afterwards no helper is at work on a block, though some may still look for work: until
+  /// the pool has finished, this must live. Returns how many steps of single classifiers the batch was.
+  std::uint64_t end_batch();
+
+ private:
+  struct Step {
+    RowView x;
+    std::span<const std::uint32_t> positives;
+    Real weight;
+    Step* next;
+  };
+
+  struct Queue {
+    alignas(64) Shared<SiblingBlock>* block = nullptr;  // apart from what follows: a helper writes here while the owner
+    std::uint64_t n_updates = 0;                        // adds to the queue
+    alignas(64) std::atomic<bool> busy{false};          // a helper takes steps of the block
+    std::atomic_flag locked;                            // guards the queue, and the change of busy to true
+    Step* first = nullptr;
+    Step* last = nullptr;
+  };
+
+  class QueueLock;
+
+  Queue& queue_of(BlockId id);
+  void take(const Step* steps, Queue& queue, BlockScratch& scratch) const;
+  void help(Queue& queue, BlockScratch& scratch) const;
+  void make_ready(Queue& queue);
+  std::uint64_t forget_batch();
+
+  LearningParams params_;
+  Blocks* blocks_ = nullptr;
+  HelperPool* helpers_ = nullptr;
+  std::size_t owner_ = 0;
+  std::deque<Queue> queues_;             // by block; they never move: helpers hold on to them
+  SpanPool<Step> steps_;                 // of the batch
+  std::vector<Queue*> touched_;          // queues that have got steps in the batch, some more than once
+  std::size_t n_offered_ = 0;            // of these
+  std::vector<BlockScratch> scratches_;  // by worker
+};
+
+}  // namespace oplt

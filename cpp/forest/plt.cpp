@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "forest/plt.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/math.hpp"
+#include "base/names.hpp"
+
+namespace oplt {
+
+Loss loss_from_name(std::string_view name) {
+  static constexpr NamedValue<Loss> kNames[] = {{"logistic", Loss::kLogistic}, {"squared-hinge", Loss::kSquaredHinge}};
+  return value_of<Loss>(kNames, "loss", name);
+}
+
+Plt::Plt(LabelTree tree, std::uint64_t random_state) : tree_(std::move(tree)), random_(random_state) {
+  Blocks& blocks = blocks_.write();
+  Buffer<BlockId>& block_of = block_of_.write();
+  blocks.emplace_back(SiblingBlock(false, 1));
+  for (NodeId v = 0; v < tree_->n_nodes(); ++v) {
+    if (tree_->is_leaf(v)) {
+      block_of.push_back(kNone);
+    } else {
+      block_of.push_back(static_cast<BlockId>(blocks.size()));
+      blocks.emplace_back(SiblingBlock(false, tree_->n_children(v)));
+    }
+  }
+}
+
+Plt::Plt(LabelTree tree, Loss loss, std::vector<SiblingBlock> solved, std::uint64_t n_examples) : Plt(std::move(tree)) {
+  loss_ = loss;
+  n_examples_ = n_examples;
+  Blocks& blocks = blocks_.write();
+  assert(blocks.size() == solved.size());
+  for (std::size_t i = 0; i < solved.size(); ++i) {
+    blocks[i] = Shared(std::move(solved[i]));
+  }
+}
+
+Real Plt::root_probability(RowView x, NodeScratch& scratch) const {
+  return to_probabilities(root_block().child_scores(x, scratch.block), scratch)[0];
+}
+
+std::span<const Real> Plt::child_probabilities(NodeId v, RowView x, NodeScratch& scratch) const {
+  return to_probabilities(block(v).child_scores(x, scratch.block), scratch);
+}
+
+std::span<const Real> Plt::to_probabilities(std::span<const Real> scores, NodeScratch& scratch) const {
+  scratch.probabilities.resize(scores.size());
+  if (loss_ == Loss::kLogistic) {
+    std::transform(scores.begin(), scores.end(), scratch.probabilities.begin(), sigmoid);
+  } else {
+    std::transform(scores.begin(), scores.end(), scratch.probabilities.begin(), squared_hinge_probability);
+  }
+  return scratch.probabilities;
+}
+
+/// The root's own, then those of the nodes, ascending.
+std::vector<BlockId> Plt::blocks_by_node() const {
+  std::vector<BlockId> order{kRootBlock};
+  std::copy_if(block_of_->begin(), block_of_->end(), std::back_inserter(order), [](BlockId id) { return id != kNone; });
+  return order;
+}
+
+std::size_t Plt::n_cells() const {
+  std::size_t n = 0;
+  for (const BlockId id : blocks_by_node()) {
+    n += (*blocks_)[id]->n_cells();
+  }
+  return n;
+}
+
+std::size_t Plt::memory_bytes() const {
+  std::size_t bytes = tree_->memory_bytes() + block_of_->memory_bytes();
+  for (const Shared<SiblingBlock>& block : *blocks_) {
+    bytes += sizeof(SiblingBlock) + block->memory_bytes();
+  }
+  return bytes;
+}
+
+std::vector<Cell> Plt::classifier(NodeId v) const {
+  if (v == LabelTree::kRoot) {
+    return root_block().child_cells(0);
+  }
+  return block(tree_->node(v).parent).child_cells(tree_->node(v).position);
+}
+
+std::optional<std::vector<Cell>> Plt::auxiliary_classifier(NodeId v) const {
+  if (!has_block(v) || !block(v).has_auxiliary()) {
+    return std::nullopt;
+  }
+  return block(v).auxiliary_cells();
+}
+
+Plt Plt::for_prediction(Real prune) const {
+  Plt result(*this);
+  Blocks& blocks = result.blocks_.write();
+  blocks.clear();
+  Buffer<BlockId>& block_of = result.block_of_.write();
+  blocks.emplace_back(root_block().for_prediction(prune));
+  for (NodeId v = 0; v < n_nodes(); ++v) {
+    block_of[v] = tree_->is_leaf(v) ? kNone : static_cast<BlockId>(blocks.size());
+    if (!tree_->is_leaf(v)) {
+      blocks.emplace_back(block(v).for_prediction(prune));
+    }
+  }
+  return result;
+}
+
+void Plt::save(ArrayWriter& out, const std::string& prefix) const {
+  tree_->save(out, prefix + "/tree");
+  save_blocks(*blocks_, blocks_by_node(), out, prefix);
+  out.begin<BlockId>(prefix + "/block_of");
+  BlockId next = kRootBlock;
+  for (const BlockId id : *block_of_) {  // as they are numbered in the file
+    const BlockId saved = id == kNone ? kNone : ++next;
+    out.append(std::span(&saved, 1));
+  }
+  out.put_one(prefix + "/n_examples", n_examples_);
+  out.put_one(prefix + "/random", random_.state());
+}
+
+Plt Plt::load(const ArrayReader& in, const std::string& prefix, Loss loss) {
+  Plt plt{LabelTree()};
+  plt.tree_ = Shared(LabelTree::load(in, prefix + "/tree"));
+  plt.blocks_ = Shared(load_blocks(in, prefix));
+  plt.block_of_ = Shared(in.get<BlockId>(prefix + "/block_of"));
+  plt.loss_ = loss;
+  plt.n_examples_ = in.get_one<std::uint64_t>(prefix + "/n_examples");
+  plt.random_ = Random(in.get_one<std::uint64_t>(prefix + "/random"));
+  plt.expect_fitting_blocks();
+  return plt;
+}
+
+void Plt::expect_fitting_blocks() const {
+  const auto expect = [](bool holds) {
+    if (!holds) {
+      throw FormatError("the sibling blocks of a tree do not fit its nodes");
+    }
+  };
+  expect(block_of_->size() == n_nodes() && !blocks_->empty());
+  expect(!root_block().has_auxiliary() && root_block().n_children() == 1);
+  for (NodeId v = 0; v < n_nodes(); ++v) {
+    expect(has_block(v) ? (*block_of_)[v] < blocks_->size() : tree_->is_leaf(v));
+    expect(!has_block(v) || block(v).n_children() == tree_->n_children(v));
+  }
+}
+
+void Plt::check(std::uint32_t n_features) const {
+  tree_->check();
+  std::vector<BlockId> order = blocks_by_node();
+  std::sort(order.begin(), order.end());
+  if (order.size() != blocks_->size() || std::adjacent_find(order.begin(), order.end()) != order.end()) {
+    throw FormatError("a sibling block belongs to no node, or to several");
+  }
+  for (const Shared<SiblingBlock>& block : *blocks_) {
+    block->check(n_features);
+  }
+}
+
+}  // namespace oplt

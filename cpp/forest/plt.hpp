@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random.hpp"
+#include "base/shared.hpp"
+#include "base/types.hpp"
+#include "blocks/block_file.hpp"
+#include "blocks/sibling_block.hpp"
+#include "io/array_file.hpp"
+#include "tree/label_tree.hpp"
+
+namespace oplt {
+
+/// What the classifiers minimise, and with it how a score becomes a probability (Plt::child_probabilities).
+enum class Loss : std::uint8_t { kLogistic, kSquaredHinge };
+
+/// Throws InvalidParameter, listing the names there are, if there is no loss of this name.
+Loss loss_from_name(std::string_view name);
+
+/// Working memory of one predicting thread.
+struct NodeScratch {
+  BlockScratch block;
+  std::vector<Real> probabilities;
+};
+
+/// A probabilistic label tree: a tree of labels, and a linear classifier in each node for "some label below is
+/// relevant, given that one below the parent is". What has been learnt, however it was learnt.
+///
+/// A copy shares all its parts until one of the two is written, which only a learner does (PltLearner).
+class Plt {
+ public:
+  /// Classifiers that know nothing, for the children of all internal nodes.
+  explicit Plt(LabelTree tree, std::uint64_t random_state = 0);
+
+  /// Classifiers that were solved elsewhere: the block of the root's own classifier, then those of the internal nodes
+  /// by ascending node.
+  Plt(LabelTree tree, Loss loss, std::vector<SiblingBlock> blocks, std::uint64_t n_examples);
+
+  /// P(some label is relevant | x).
+  Real root_probability(RowView x, NodeScratch& scratch) const;
+
+  /// P(child | v, x) of the children of v in their order; valid until the next use of `scratch`.
+  std::span<const Real> child_probabilities(NodeId v, RowView x, NodeScratch& scratch) const;
+
+  const LabelTree& tree() const { return *tree_; }
+  NodeId n_nodes() const { return tree_->n_nodes(); }
+  std::uint32_t n_labels() const { return tree_->n_labels(); }
+  std::uint32_t depth() const { return tree_->depth(); }
+  std::uint64_t n_examples() const { return n_examples_; }
+  /// Steps of single classifiers that were taken since the tree was made or loaded.
+  std::uint64_t n_updates() const { return n_updates_; }
+  std::size_t n_cells() const;
+  /// Weights of the children of a node and of its auxiliary classifier. Those of all nodes, with those of the
+  /// root's own classifier, add up to n_cells().
+  std::size_t n_cells_of(NodeId v) const { return has_block(v) ? block(v).n_cells() : 0; }
+  std::size_t memory_bytes() const;
+
+  bool has_block(NodeId v) const { return (*block_of_)[v] != kNone; }
+  /// The classifiers of the children of v, and its auxiliary one.
+  const SiblingBlock& block(NodeId v) const { return *(*blocks_)[(*block_of_)[v]]; }
+
+  /// The node's classifier, and its auxiliary one if it has one.
+  std::vector<Cell> classifier(NodeId v) const;
+  std::optional<std::vector<Cell>> auxiliary_classifier(NodeId v) const;
+
+  /// A copy that only predicts: no accumulators, no auxiliary classifiers, no weights smaller than `prune`.
+  Plt for_prediction(Real prune) const;
+
+  void save(ArrayWriter& out, const std::string& prefix) const;
+  /// Throws FormatError unless each internal node has a block that fits it; check() looks into the blocks.
+  static Plt load(const ArrayReader& in, const std::string& prefix, Loss loss);
+  /// Throws FormatError unless what was loaded is as if it had been learnt by a model of so many features.
+  void check(std::uint32_t n_features) const;
+
+ private:
+  friend class PltLearner;
+
+  static constexpr BlockId kRootBlock = 0;  // the root's own classifier, which every example reaches
+
+  std::span<const Real> to_probabilities(std::span<const Real> scores, NodeScratch& scratch) const;
+  const SiblingBlock& root_block() const { return *(*blocks_)[kRootBlock]; }
+  std::vector<BlockId> blocks_by_node() const;
+  void expect_fitting_blocks() const;
+
+  Shared<LabelTree> tree_;
+  Shared<Blocks> blocks_;
+  Shared<Buffer<BlockId>> block_of_;  // by node: its children's classifiers and its auxiliary one; kNone if neither
+  Loss loss_ = Loss::kLogistic;
+  Random random_;  // of the policy
+  std::uint64_t n_examples_ = 0;
+  std::uint64_t n_updates_ = 0;
+};
+
+}  // namespace oplt

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/helper_pool.hpp"
+#include "base/span_pool.hpp"
+#include "base/types.hpp"
+#include "forest/deferred_steps.hpp"
+#include "forest/plt.hpp"
+#include "tree/tree_policy.hpp"
+
+namespace oplt {
+
+/// Learns a probabilistic label tree online (OPLT, Algorithms 2-8 of the paper), which grows with the stream.
+///
+/// Proper, to the bit: after any stream, the classifiers are those that IPLT (Algorithm 1) would have learnt from the
+/// same stream on the final tree. What has been learnt is all in the Plt; a learner has working memory alone, and each
+/// learns one tree.
+class PltLearner {
+ public:
+  PltLearner(const TreeParams& tree, const LearningParams& learning) : policy_(tree), steps_(learning) {}
+
+  /// Makes the tree one that this learner can go on with: gives the nodes that may be extended an auxiliary classifier.
+  void adopt(Plt& plt) const;
+
+  /// Throws FormatError unless the tree has the auxiliary classifiers and accumulators that learning needs.
+  void expect_learnable(const Plt& plt) const;
+
+  /// OPLT.Train, Algorithm 3, on the examples of a batch. Their rows must live until it returns; afterwards all steps
+  /// have been taken. The result depends neither on the helpers nor on how a stream is cut into batches. If it throws,
+  /// the tree is of no use. `worker` is the calling thread's number in the pool.
+  void learn(Plt& plt, std::span<const Example> batch, HelperPool& helpers, std::size_t worker = 0);
+
+ private:
+  void extend_tree(Plt& plt, RowView x, std::span<const LabelId> labels);
+  void extend(Plt& plt, LabelId label, Extension extension);
+  void update_classifiers(const Plt& plt, const Example& example);
+  Blocks& blocks_of(Plt& plt) const { return plt.blocks_.write(); }
+
+  TreePolicy policy_;
+  DeferredSteps steps_;
+  NodeScratch scratch_;
+  std::vector<std::pair<NodeId, std::uint32_t>> on_;  // positive nodes of the example as (parent, position)
+  SpanPool<std::uint32_t> positives_;                 // of the batch: positions of the positive children
+};
+
+}  // namespace oplt

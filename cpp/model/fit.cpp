@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "model/fit.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/span_pool.hpp"
+#include "batch/batch_training.hpp"
+
+namespace oplt {
+
+namespace {
+
+constexpr std::size_t kPollEvery = 256;  // examples
+
+/// Examples by id, and what they refer to.
+class EncodedExamples {
+ public:
+  /// Numbers the features of all examples, and counts all texts, first.
+  EncodedExamples(ModelState& state, const Inputs& x, const NamedLabels& y, std::span<const Real> weights,
+                  const std::function<void()>& poll) {
+    const auto for_each = [&](auto visit) {
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        if (poll && i % kPollEvery == 0) {
+          poll();
+        }
+        visit(i);
+      }
+    };
+    Encoder& encoder = state.encoder.write();
+    for_each([&](std::size_t i) { encoder.learn(x, i, scratch_); });
+    for_each([&](std::size_t i) {
+      const EncodedFeatures features = encoder.find(x, i, scratch_);
+      const RowView row = rows_.build(features.ids, features.values, state.rows);
+      examples_.push_back({row, labels_of(*state.labels, y, i), weights.empty() ? Real{1} : weights[i]});
+    });
+  }
+
+  std::span<const Example> all() const { return examples_; }
+
+ private:
+  std::span<const LabelId> labels_of(const Vocabulary& vocabulary, const NamedLabels& y, std::size_t i) {
+    vocabulary.find_row(y.names, y.bounds.begin(i), y.bounds.end(i), labels_);
+    const auto unknown = std::find(labels_.begin(), labels_.end(), kNone);
+    if (unknown != labels_.end()) {
+      const std::size_t position = y.bounds.begin(i) + static_cast<std::size_t>(unknown - labels_.begin());
+      throw InvalidInput("row " + std::to_string(i) + " has the label " + shown(y.names[position]) +
+                         ", which the tree lacks: all labels of Y must be leaves of the tree");
+    }
+    return keep_distinct(labels_, label_sets_);
+  }
+
+  Encoder::Scratch scratch_;
+  RowBuilder rows_;
+  std::vector<LabelId> labels_;
+  SpanPool<LabelId> label_sets_;
+  std::vector<Example> examples_;
+};
+
+}  // namespace
+
+ModelState fit(const BatchParams& params, const RowParams& rows, FitStart start, const Inputs& x, const NamedLabels& y,
+               std::span<const Real> weights, std::size_t threads, const std::function<void()>& poll) {
+  ModelState state{.rows = rows,
+                   .encoder = Shared(std::move(start.encoder)),
+                   .labels = Shared(vocabulary_of(start.labels)),
+                   .forest = {},
+                   .ranker = {}};
+  const EncodedExamples examples(state, x, y, weights, poll);
+  BatchParams of_tree = params;
+  for (LabelTree& tree : start.trees) {
+    state.forest.trees.push_back(train_batch(of_tree, std::move(tree), examples.all(), threads, poll));
+    ++of_tree.seed;
+  }
+  return state;
+}
+
+}  // namespace oplt

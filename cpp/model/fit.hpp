@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/types.hpp"
+#include "batch/batch_params.hpp"
+#include "encode/encoder.hpp"
+#include "encode/named_rows.hpp"
+#include "encode/row_builder.hpp"
+#include "model/model_state.hpp"
+#include "tree/label_tree.hpp"
+
+namespace oplt {
+
+/// What is known before a batch-trained model is fitted: its encoder, its trees, and the names of their labels 0, 1, 2,
+/// …
+struct FitStart {
+  Encoder encoder;
+  std::vector<LabelTree> trees;
+  NameList labels;
+};
+
+/// Batch training of all classifiers of the trees (batch_training.hpp). All examples are encoded before any is used:
+/// texts get the features that they have in the end. Throws InvalidInput if an example has a label that the trees lack.
+/// For `weights` see Learner::learn(), for `poll` ModelState::predict().
+ModelState fit(const BatchParams& params, const RowParams& rows, FitStart start, const Inputs& x, const NamedLabels& y,
+               std::span<const Real> weights, std::size_t threads, const std::function<void()>& poll = {});
+
+}  // namespace oplt

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "model/learner.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace oplt {
+
+namespace {
+
+/// The more examples are learnt together, the more steps each block takes while it is in the cache; beyond this,
+/// nothing is gained (measured), and whoever waits for the end of a batch waits longer.
+constexpr std::size_t kMostTogether = 2048;
+
+std::optional<Shared<LabelRanker>> ranker_for(std::uint32_t label_memory) {
+  return label_memory > 0 ? std::optional(Shared(LabelRanker(label_memory))) : std::nullopt;
+}
+
+}  // namespace
+
+ModelState Learner::start(Encoder encoder) const {
+  if (params_.forest.tree.policy == Policy::kFixed) {
+    throw InvalidParameter("policy 'fixed' never extends the tree: start from one that has labels, by from_tree");
+  }
+  return {.rows = params_.rows,
+          .encoder = Shared(std::move(encoder)),
+          .labels = {},
+          .forest = forest_.start(),
+          .ranker = ranker_for(params_.label_memory)};
+}
+
+ModelState Learner::start(Encoder encoder, LabelTree tree, const NameList& labels) const {
+  if (params_.forest.tree.policy == Policy::kFixed && tree.n_labels() == 0) {
+    throw InvalidParameter("policy 'fixed' never extends the tree: start from one that has labels, by from_tree");
+  }
+  return {.rows = params_.rows,
+          .encoder = Shared(std::move(encoder)),
+          .labels = Shared(vocabulary_of(labels)),
+          .forest = forest_.start(std::move(tree)),
+          .ranker = ranker_for(params_.label_memory)};
+}
+
+void Learner::expect_learnable(const ModelState& state) const { forest_.expect_learnable(state.forest); }
+
+/// The one place that decides which examples are learnt together: up to the next one from which the ranking learns,
+/// since that must see all trees as they are before it; and not beyond the end of a warm-up. `n_learnt`: examples
+/// before `begin`, those of former calls included.
+BatchBounds Learner::next_batch(const ModelState& state, std::uint64_t n_learnt, std::size_t begin,
+                                std::size_t n) const {
+  const auto observes = [&](std::size_t i) { return state.ranker && LabelRanker::observes(n_learnt + i - begin); };
+  const std::uint64_t warm_up = params_.forest.warm_up;
+  const std::uint64_t to_warm_up = warm_up > n_learnt ? warm_up - n_learnt : kMostTogether;
+  const std::size_t most = begin + std::min<std::size_t>({kMostTogether, n - begin, to_warm_up});
+  BatchBounds bounds{begin, begin, begin < n && observes(begin)};
+  while (bounds.end < most && (bounds.end == begin || !observes(bounds.end))) {
+    ++bounds.end;
+  }
+  return bounds;
+}
+
+void Learner::encode(ModelState& state, const Inputs& x, const NamedLabels& y, std::span<const Real> weights,
+                     const BatchBounds& bounds, Batch& batch) {
+  batch.examples.clear();
+  batch.rows.clear();
+  batch.label_sets.clear();
+  for (std::size_t i = bounds.begin; i < bounds.end; ++i) {
+    const EncodedFeatures features = learn_features(state.encoder, x, i, scratch_);
+    const RowView row = batch.rows.build(features.ids, features.values, state.rows);
+    state.labels->find_row(y.names, y.bounds.begin(i), y.bounds.end(i), label_ids_);
+    if (std::find(label_ids_.begin(), label_ids_.end(), kNone) != label_ids_.end()) {
+      if (params_.forest.tree.policy == Policy::kFixed) {
+        std::erase(label_ids_, kNone);  // unknown labels leave no trace, not even their names
+      } else {
+        state.labels.write().add_row(y.names, y.bounds.begin(i), y.bounds.end(i), label_ids_);
+      }
+    }
+    const Real weight = weights.empty() ? Real{1} : weights[i];
+    batch.examples.push_back({row, keep_distinct(label_ids_, batch.label_sets), weight});
+  }
+}
+
+/// encode -> observe -> grow, step -> remember. Growing and stepping are the trees' (PltLearner::learn); beside them,
+/// helpers encode the next batch and remember this one. When there is something to do between two batches, nothing is
+/// encoded ahead, so that the whole state is that of a number of examples.
+void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, std::span<const Real> weights,
+                    std::size_t threads, BatchBreak& between) {
+  const std::size_t n = y.bounds.n_rows();
+  HelperPool helpers(std::max<std::size_t>(std::min(threads, n), 1) - 1);
+  bool is_encoded = false;
+  for (BatchBounds bounds = next_batch(state, state.n_examples(), 0, n); bounds.begin < n;) {
+    if (is_encoded) {
+      std::swap(batch_, next_);
+    } else {
+      encode(state, x, y, weights, bounds, batch_);
+    }
+    const std::span<const Example> examples = batch_.examples;
+    const BatchBounds next = next_batch(state, state.n_examples() + examples.size(), bounds.end, n);
+    is_encoded = helpers.size() > 0 && !between.is_due();
+    if (is_encoded) {
+      helpers.start([&, next](std::size_t) { encode(state, x, y, weights, next, next_); });
+    }
+    if (bounds.observed) {
+      state.ranker->write().observe(state.forest, examples.front());
+    }
+    if (state.ranker) {
+      helpers.start([&ranker = state.ranker->write(), examples](std::size_t) { ranker.remember(examples); });
+    }
+    forest_.learn(state.forest, examples, helpers);
+    helpers.finish();
+    bounds = next;
+    if (!is_encoded && between.is_due()) {
+      between.take();
+      bounds = next_batch(state, state.n_examples(), next.begin, n);  // others may have learnt meanwhile
+    }
+  }
+}
+
+}  // namespace oplt

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "model/model_state.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/parallel.hpp"
+
+namespace oplt {
+
+namespace {
+
+constexpr std::size_t kPollEvery = 256;  // rows
+
+/// Working memory of one predicting thread. It serves any model.
+struct PredictScratch {
+  Encoder::Scratch encoder;
+  RowBuilder row_builder;
+  LabelRanker::Scratch ranking;
+};
+
+/// Kept from call to call: to make it anew takes longer than to answer a single question.
+PredictScratch& own_scratch() {
+  static thread_local PredictScratch scratch;
+  return scratch;
+}
+
+std::vector<ScoredLabel> predict_row(const ModelState& state, const Inputs& x, std::size_t i,
+                                     const SearchParams& params) {
+  PredictScratch& scratch = own_scratch();
+  const EncodedFeatures features = state.encoder->find(x, i, scratch.encoder);
+  scratch.row_builder.clear();
+  const RowView row = scratch.row_builder.build(features.ids, features.values, state.rows);
+  return state.ranker ? (*state.ranker)->rank(state.forest, row, params, scratch.ranking)
+                      : state.forest.search(row, params, scratch.ranking.search);
+}
+
+}  // namespace
+
+std::string shown(const Name& name) {
+  return name.is_text() ? "'" + std::string(name.text) + "'" : std::to_string(name.number);
+}
+
+Vocabulary vocabulary_of(const NameList& names) {
+  Vocabulary vocabulary;
+  std::vector<LabelId> id;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    vocabulary.add_row(names, i, i + 1, id);  // one by one: ids follow the order of the list
+    if (id[0] < i) {
+      throw InvalidInput("the label " + shown(names[i]) + " occurs twice in the tree");
+    }
+  }
+  return vocabulary;
+}
+
+Predictions ModelState::predict(const Inputs& x, const SearchParams& params, std::size_t threads,
+                                const std::function<void()>& poll) const {
+  std::vector<std::vector<ScoredLabel>> found(x.size());
+  std::size_t since_poll = 0;
+  parallel_for(x.size(), threads, [&](std::size_t i, std::size_t worker) {
+    if (poll && worker == 0 && ++since_poll == kPollEvery) {  // worker 0 is the calling thread
+      poll();
+      since_poll = 0;
+    }
+    found[i] = predict_row(*this, x, i, params);
+  });
+
+  Predictions result;
+  result.indptr.push_back(0);
+  for (const std::vector<ScoredLabel>& row : found) {
+    for (const ScoredLabel& label : row) {
+      result.labels.push_back(label.label);
+      result.probabilities.push_back(label.probability);
+    }
+    result.indptr.push_back(static_cast<std::int64_t>(result.labels.size()));
+  }
+  return result;
+}
+
+MemoryUse ModelState::memory_use() const {
+  return {.trees = forest.memory_of_trees(),
+          .label_memory = ranker ? (*ranker)->memory().memory_bytes() : 0,
+          .warm_up = forest.warm_up->memory_bytes(),
+          .label_names = labels->memory_bytes(),
+          .features = encoder->memory_bytes()};
+}
+
+std::optional<std::vector<std::uint32_t>> ModelState::label_counts() const {
+  if (!ranker) {
+    return std::nullopt;
+  }
+  std::vector<std::uint32_t> counts;
+  for (LabelId label = 0; label < forest.n_labels(); ++label) {
+    counts.push_back((*ranker)->memory().count(label));
+  }
+  return counts;
+}
+
+ModelState ModelState::for_prediction(Real prune) const {
+  ModelState result(*this);
+  for (Plt& tree : result.forest.trees) {
+    tree = tree.for_prediction(prune);
+  }
+  result.forest.warm_up = {};
+  return result;
+}
+
+void ModelState::save(ArrayWriter& out) const {
+  encoder->save(out, "features");
+  labels->save(out, "labels");
+  forest.save(out);
+  if (ranker) {
+    (*ranker)->save(out, "ranking");
+  }
+}
+
+ModelState ModelState::load(const ArrayReader& in, const StateParams& params) {
+  ModelState state{.rows = params.rows,
+                   .encoder = Shared(Encoder::load(in, "features", params.text)),
+                   .labels = Shared(Vocabulary::load(in, "labels")),
+                   .forest = Forest::load(in, params.trees, params.loss),
+                   .ranker = {}};
+  if (state.labels->size() != state.forest.n_labels()) {
+    throw FormatError("the tree has " + std::to_string(state.forest.n_labels()) + " labels, the vocabulary " +
+                      std::to_string(state.labels->size()));
+  }
+  if (params.label_memory > 0) {
+    state.ranker = Shared(LabelRanker::load(in, "ranking", params.label_memory));
+  }
+  return state;
+}
+
+void ModelState::check() const {
+  encoder->check();
+  labels->check();
+  forest.check(encoder->n_features(), labels->size());
+  if (ranker) {
+    (*ranker)->check({encoder->n_features(), labels->size(), n_examples()});
+  }
+}
+
+}  // namespace oplt

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "model/online_model.hpp"
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace oplt {
+
+namespace {
+
+constexpr std::size_t kShort = 32;  // examples that are learnt so soon that readers can wait for them
+constexpr std::chrono::milliseconds kPollEvery(100);
+
+}  // namespace
+
+/// What is done between two batches: readers get a newer state, other writers a turn, and the caller is asked whether
+/// to go on.
+class OnlineModel::Break : public BatchBreak {
+ public:
+  Break(OnlineModel& model, const std::function<void()>& poll) : model_(model), poll_(poll) {}
+
+  bool is_due() override {
+    const Turns& turns = model_.turns_;
+    is_poll_due_ = is_poll_due_ || (poll_ && Turns::Clock::now() - last_poll_ > kPollEvery);
+    return is_poll_due_ || turns.is_read_waiting() || turns.is_renewal_due() || turns.is_writer_waiting();
+  }
+
+  void take() override {
+    Turns& turns = model_.turns_;
+    model_.broken_ = false;  // what fails here leaves the model as it is
+    if (turns.is_read_waiting() || turns.is_renewal_due()) {
+      turns.publish(std::make_shared<const ModelState>(model_.state_));
+    }
+    if (is_poll_due_ || turns.is_writer_waiting()) {
+      pause();
+    }
+    model_.broken_ = true;
+  }
+
+ private:
+  void pause() {
+    struct Pause {
+      explicit Pause(Turns& turns) : turns_(turns) { turns_.pause_writing(); }
+      ~Pause() { turns_.resume_writing(); }  // in any case: whoever called learn() gives the turn back
+      Turns& turns_;
+    };
+    {
+      const Pause pause(model_.turns_);
+      if (is_poll_due_) {
+        poll_();
+        is_poll_due_ = false;
+        last_poll_ = Turns::Clock::now();
+      }
+    }
+    model_.expect_whole();
+  }
+
+  OnlineModel& model_;
+  const std::function<void()>& poll_;
+  bool is_poll_due_ = false;
+  Turns::Clock::time_point last_poll_ = Turns::Clock::now();
+};
+
+OnlineModel::OnlineModel(const ModelParams& params, ModelState state)
+    : state_(std::move(state)), learner_(params), takes_texts_(state_.encoder->takes_texts()) {
+  learner_.expect_learnable(state_);
+}
+
+void OnlineModel::learn(const Inputs& x, const NamedLabels& y, std::span<const Real> weights, std::size_t threads,
+                        const std::function<void()>& poll) {
+  struct Turn {
+    explicit Turn(Turns& turns) : turns_(turns) { turns_.enter_writing(); }
+    ~Turn() { turns_.leave_writing(); }
+    Turns& turns_;
+  };
+  const Turn turn(turns_);
+  expect_whole();
+  if (x.size() > kShort && turns_.is_read_lately()) {
+    turns_.publish(std::make_shared<const ModelState>(state_));
+  }
+  Break between(*this, poll);
+  broken_ = true;  // until it has gone well
+  learner_.learn(state_, x, y, weights, threads, between);
+  broken_ = false;
+}
+
+const ModelState& OnlineModel::Reading::state() const {
+  if (published_) {
+    return *published_;
+  }
+  model_.expect_whole();
+  return model_.state_;
+}
+
+void OnlineModel::expect_whole() const {
+  if (broken_) {
+    throw BrokenModel("learning has failed before, and left the model half changed: load it again from a file");
+  }
+}
+
+void OnlineModel::release_in_child() {
+  turns_.start_over_in_child();
+  release();
+}
+
+}  // namespace oplt

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "model/params.hpp"
+
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+
+namespace oplt {
+
+namespace {
+
+/// Users hear of ranges from src/oplt/params.py, which lets nothing pass that is outside: what fails here is a mistake
+/// of ours.
+void expect(bool holds, std::string_view name) {
+  if (!holds) {
+    throw InvalidParameter(std::string(name) + " is out of range");
+  }
+}
+
+/// Whether other widths and seeds make other trees.
+bool varies(Policy policy) { return policy == Policy::kRandom || policy == Policy::kBestGreedy; }
+
+}  // namespace
+
+// Comparisons are written so that NaN fails them.
+void validate(const ModelParams& params) {
+  const auto& [tree, learning, trees, warm_up, rows_have_norm_1] = params.forest;
+  expect(tree.alpha >= 0.0 && tree.alpha <= 1.0, "alpha");
+  expect(tree.arity >= 2 && tree.arity <= tree.max_leaves, "arity");
+  expect(learning.learning_rate > 0 && std::isfinite(learning.learning_rate), "learning_rate");
+  expect(learning.adagrad_eps > 0 && std::isfinite(learning.adagrad_eps), "adagrad_eps");
+  expect(learning.gate >= 0 && learning.gate < 0.5F, "gate");
+  expect(trees >= 1 && (trees == 1 || varies(tree.policy)), "trees");
+  expect(warm_up == 0 || varies(tree.policy), "warm_up");
+}
+
+void validate(const BatchParams& params) {
+  expect(params.cost > 0 && std::isfinite(params.cost), "cost");
+  expect(params.tolerance > 0 && params.tolerance <= 1, "tolerance");
+  expect(params.max_iterations >= 1, "max_iterations");
+  expect(params.prune >= 0 && params.prune <= 1, "prune");
+}
+
+void validate(const SearchParams& params) { expect(params.threshold >= 0 && params.threshold <= 1, "threshold"); }
+
+}  // namespace oplt

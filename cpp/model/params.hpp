@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "batch/batch_params.hpp"
+#include "encode/row_builder.hpp"
+#include "forest/forest_learner.hpp"
+#include "forest/search.hpp"
+
+namespace oplt {
+
+/// How a model learns online, by who needs it. The defaults are in one place, in Python.
+struct ModelParams {
+  RowParams rows;
+  ForestParams forest;
+  std::uint32_t label_memory = 0;  // features that the label memory keeps of each label; 0 = there is none
+};
+
+/// Throw InvalidParameter if a setting is outside its range.
+void validate(const ModelParams& params);
+void validate(const BatchParams& params);
+void validate(const SearchParams& params);
+
+}  // namespace oplt

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "model/turns.hpp"
+
+#include <utility>
+
+namespace oplt {
+
+Turns::Published Turns::enter_reading() {
+  std::unique_lock lock(mutex_);
+  last_read_ = Clock::now();
+  if (!published_ && !may_read()) {
+    ++n_readers_waiting_;
+    readers_.wait(lock, [&] { return published_ || may_read(); });
+    --n_readers_waiting_;
+  }
+  if (published_) {  // even while its writer pauses: who has read the living state must not see an older one later
+    return published_;
+  }
+  n_admitted_ -= n_admitted_ > 0 ? 1 : 0;
+  ++n_reading_;
+  return nullptr;
+}
+
+void Turns::leave_reading() {
+  bool wake = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    --n_reading_;
+    wake = n_writers_waiting_ > 0 && may_write();
+  }
+  if (wake) {
+    writers_.notify_all();
+  }
+}
+
+void Turns::enter_writing() {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t mine = n_writers_come_++;
+  ++n_writers_waiting_;
+  writers_.wait(lock, [&] { return may_write() && n_writers_gone_ == mine; });
+  --n_writers_waiting_;
+  is_writing_ = true;
+}
+
+void Turns::leave_writing() {
+  Published former;  // freed without the lock
+  {
+    const std::scoped_lock lock(mutex_);
+    former = std::exchange(published_, nullptr);
+  }
+  pause_writing();
+}
+
+void Turns::pause_writing() {
+  {
+    const std::scoped_lock lock(mutex_);
+    is_writing_ = false;
+    ++n_writers_gone_;
+    n_admitted_ = published_ ? 0 : n_readers_waiting_;  // those that wait still get what was published
+  }
+  readers_.notify_all();
+  writers_.notify_all();
+}
+
+void Turns::publish(Published state) {
+  {
+    const std::scoped_lock lock(mutex_);
+    std::swap(published_, state);  // the former is freed without the lock
+    published_at_ = Clock::now();
+  }
+  readers_.notify_all();
+}
+
+bool Turns::is_read_waiting() const {
+  const std::scoped_lock lock(mutex_);
+  return n_readers_waiting_ > 0;
+}
+
+bool Turns::is_read_lately() const {
+  const std::scoped_lock lock(mutex_);
+  return n_readers_waiting_ > 0 || (last_read_ != Clock::time_point{} && Clock::now() - last_read_ < kLately);
+}
+
+bool Turns::is_renewal_due() const {
+  const std::scoped_lock lock(mutex_);
+  return published_ && Clock::now() - published_at_ > kLately && last_read_ > published_at_;
+}
+
+bool Turns::is_writer_waiting() const {
+  const std::scoped_lock lock(mutex_);
+  return n_writers_waiting_ > 0;
+}
+
+void Turns::start_over_in_child() {
+  std::construct_at(&mutex_);
+  std::construct_at(&readers_);
+  std::construct_at(&writers_);
+  n_readers_waiting_ = 0;
+  n_writers_waiting_ = 0;
+  n_writers_come_ = n_writers_gone_ + 1;  // this thread
+  n_admitted_ = 0;
+  n_reading_ = 0;
+  published_ = nullptr;  // by a writer that is gone
+}
+
+}  // namespace oplt

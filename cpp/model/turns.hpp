@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "model/model_state.hpp"
+
+namespace oplt {
+
+/// Who may use the living state of a model: one writer, or any number of readers. Readers are short: they answer one
+/// question, or copy the state, which shares everything.
+///
+/// Turns alternate: when a writer ends, the readers that have been waiting go first, then the next writer, in order of
+/// arrival. A writer that takes long *publishes* a copy of the state; while there is one, nobody who wants to read
+/// waits for the writer. A published copy has at least everything that was learnt by calls that had returned when it
+/// was taken, and it is taken away when another one returns. So a reader sees all that was learnt before it came, at
+/// least. And while there is one, all readers get it, also in a pause of the writer: nobody sees an older state after a
+/// newer one.
+class Turns {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Published = std::shared_ptr<const ModelState>;
+
+  /// Waits for a reader's turn, and returns null; then leave_reading() ends it. Or returns what was published.
+  Published enter_reading();
+  void leave_reading();
+
+  void enter_writing();
+  void leave_writing();
+
+  /// A writer that has not finished lets others have a turn. What it has published stays.
+  void pause_writing();
+  void resume_writing() { enter_writing(); }
+
+  // For the writer, during its turn:
+
+  void publish(Published state);
+  /// Does a reader wait for something to be published?
+  bool is_read_waiting() const;
+  /// Has anybody read in the last second, or does somebody wait to?
+  bool is_read_lately() const;
+  /// Is what was published a second old, and read since?
+  bool is_renewal_due() const;
+  bool is_writer_waiting() const;
+
+  /// After a fork, in the child, by the thread that had the writer's turn: the other threads are gone, whatever they
+  /// were waiting for.
+  void start_over_in_child();
+
+ private:
+  static constexpr std::chrono::seconds kLately{1};
+
+  bool may_write() const { return !is_writing_ && n_reading_ == 0 && n_admitted_ == 0; }
+  bool may_read() const { return !is_writing_ && (n_writers_waiting_ == 0 || n_admitted_ > 0); }
+
+  mutable std::mutex mutex_;  // held for a few instructions only
+  std::condition_variable readers_;
+  std::condition_variable writers_;
+  bool is_writing_ = false;
+  std::size_t n_reading_ = 0;
+  std::size_t n_readers_waiting_ = 0;
+  std::size_t n_writers_waiting_ = 0;
+  std::size_t n_admitted_ = 0;  // readers that go before the next writer
+  std::uint64_t n_writers_come_ = 0;
+  std::uint64_t n_writers_gone_ = 0;  // so the next one is the one that came when there were so many
+  Clock::time_point last_read_{};
+  Clock::time_point published_at_{};
+  Published published_;
+};
+
+}  // namespace oplt

@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/helper_pool.hpp"
+#include "check.hpp"
+
+using namespace std::chrono_literals;
+using oplt::HelperPool;
+
+namespace {
+
+constexpr std::size_t kSizes[] = {0, 1, 2, 7};
+
+}  // namespace
+
+TEST("all tasks are run once, whatever the number of helpers") {
+  for (const std::size_t n_helpers : kSizes) {
+    HelperPool pool(n_helpers);
+    CHECK_EQ(pool.size(), n_helpers);
+    for (int round = 0; round < 3; ++round) {
+      std::vector<int> runs(100);  // each belongs to one task: no atomics, TSan would tell
+      std::atomic<bool> worker_in_range = true;
+      pool.start_many(runs.size(), [&](std::size_t i) {
+        return [&, i](std::size_t worker) {
+          ++runs[i];
+          worker_in_range = worker_in_range && worker <= n_helpers;
+        };
+      });
+      pool.finish();
+      CHECK_EQ(std::count(runs.begin(), runs.end(), 1), 100);
+      CHECK(worker_in_range);
+    }
+  }
+}
+
+TEST("a pool without tasks has nothing to finish") {
+  for (const std::size_t n_helpers : kSizes) {
+    HelperPool pool(n_helpers);
+    pool.finish();
+    CHECK(!pool.run_one(0));
+    CHECK(pool.wait_for(0ms));
+  }
+}
+
+TEST("without helpers, tasks wait until their owner runs them, the longest waiting first") {
+  HelperPool pool(0);
+  std::vector<int> order;
+  for (int i = 0; i < 4; ++i) {
+    pool.start([&order, i](std::size_t worker) {
+      CHECK_EQ(worker, 0U);
+      order.push_back(i);
+    });
+  }
+  CHECK(order.empty());
+  CHECK(!pool.wait_for(1ms));
+  CHECK(pool.run_one(0));
+  CHECK_EQ(order, std::vector<int>{0});
+  CHECK(!pool.wait_for(1ms));
+  pool.finish();
+  CHECK_EQ(order, (std::vector<int>{0, 1, 2, 3}));
+  CHECK(!pool.run_one(0));
+  CHECK(pool.wait_for(0ms));
+}
+
+TEST("helpers work while the owner does something else, each with a number of its own") {
+  HelperPool pool(3);
+  std::latch all_there(3);
+  std::vector<std::size_t> workers(3);
+  pool.start_many(3, [&](std::size_t i) {
+    return [&, i](std::size_t worker) {
+      workers[i] = worker;
+      all_there.arrive_and_wait();  // so that each task has a thread of its own
+    };
+  });
+  CHECK(pool.wait_for(10s));
+  CHECK_EQ(std::set<std::size_t>(workers.begin(), workers.end()), (std::set<std::size_t>{1, 2, 3}));
+  pool.finish();
+}
+
+TEST("the owner helps to finish, and waits for what the helpers have begun") {
+  HelperPool pool(1);
+  std::latch begun(1);
+  std::latch may_end(1);
+  bool ended = false;
+  pool.start([&](std::size_t) {
+    begun.count_down();
+    may_end.wait();
+    ended = true;
+  });
+  begun.wait();
+  CHECK(!pool.wait_for(1ms));
+  pool.start([&](std::size_t worker) {
+    CHECK_EQ(worker, 0U);  // the helper waits for it
+    may_end.count_down();
+  });
+  pool.finish();
+  CHECK(ended);
+}
+
+TEST("tasks that tasks start are run before all is finished") {
+  for (const std::size_t n_helpers : kSizes) {
+    HelperPool pool(n_helpers);
+    std::atomic<int> n_run = 0;
+    HelperPool::Task split;  // a tree of tasks: each starts two
+    std::atomic<int> n_left = 1000;
+    split = [&](std::size_t) {
+      ++n_run;
+      for (int i = 0; i < 2; ++i) {
+        if (--n_left >= 0) {
+          pool.start(split);
+        }
+      }
+    };
+    pool.start(split);
+    pool.finish();
+    CHECK_EQ(n_run.load(), 1001);
+  }
+}
+
+TEST("a task can run other tasks that wait") {
+  for (const std::size_t n_helpers : kSizes) {
+    HelperPool pool(n_helpers);
+    std::atomic<int> n_run = 0;
+    pool.start([&](std::size_t worker) {
+      for (int i = 0; i < 50; ++i) {
+        pool.start([&](std::size_t) { ++n_run; });
+      }
+      while (pool.run_one(worker)) {
+      }
+    });
+    pool.finish();
+    CHECK_EQ(n_run.load(), 50);
+  }
+}
+
+TEST("the first exception is rethrown by finish(), and the other tasks run nevertheless") {
+  for (const std::size_t n_helpers : kSizes) {
+    HelperPool pool(n_helpers);
+    for (int round = 0; round < 3; ++round) {
+      std::atomic<int> n_run = 0;
+      pool.start_many(50, [&](std::size_t i) {
+        return [&, i](std::size_t) {
+          ++n_run;
+          if (i % 10 == 3) {
+            throw std::runtime_error("task " + std::to_string(i));
+          }
+        };
+      });
+      CHECK_THROWS_WITH(std::runtime_error, n_helpers == 0 ? "task 3" : "task ", pool.finish());
+      CHECK_EQ(n_run.load(), 50);
+      pool.finish();  // it is told once
+    }
+  }
+}
+
+TEST("an exception of a task that another task runs is kept for finish(), too") {
+  HelperPool pool(0);
+  bool went_on = false;
+  pool.start([&](std::size_t worker) {
+    pool.start([](std::size_t) { throw std::out_of_range("inner"); });
+    CHECK(pool.run_one(worker));
+    went_on = true;
+  });
+  CHECK_THROWS_WITH(std::out_of_range, "inner", pool.finish());
+  CHECK(went_on);
+}
+
+TEST("a pool ends with its running tasks; those that have not begun are dropped") {
+  std::latch begun(2);
+  std::latch may_end(1);
+  std::atomic<int> n_ended = 0;
+  std::atomic<int> n_others = 0;
+  std::thread opener;
+  {
+    HelperPool pool(2);
+    for (int i = 0; i < 2; ++i) {
+      pool.start([&](std::size_t) {
+        begun.count_down();
+        may_end.wait();
+        ++n_ended;
+      });
+    }
+    begun.wait();
+    pool.start([&](std::size_t) { ++n_others; });
+    opener = std::thread([&] {
+      std::this_thread::sleep_for(20ms);  // the pool is being destroyed meanwhile
+      may_end.count_down();
+    });
+  }
+  opener.join();
+  CHECK_EQ(n_ended.load(), 2);
+  CHECK_EQ(n_others.load(), 0);
+}

@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+//
+// A model that learns: what it learns, and what others see meanwhile.
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <string>
+#include <thread>
+
+#include "base/error.hpp"
+#include "check.hpp"
+#include "helpers.hpp"
+#include "model/online_model.hpp"
+#include "named_examples.hpp"
+
+using namespace oplt;
+using oplt::test::Answers;
+using oplt::test::ask;
+using oplt::test::loaded;
+using oplt::test::make_params;
+using oplt::test::NamedExamples;
+using oplt::test::saved_bytes;
+using oplt::test::started;
+
+namespace {
+
+Name text(std::string_view s) { return {.text = s, .number = 0}; }
+
+NameList list(std::span<const Name> names) { return {.names = names, .numbers = {}}; }
+
+LabelTree three_leaves() {
+  const std::vector<NodeId> parents{kNone, 0, 0, 0};
+  const std::vector<LabelId> labels{kNone, 2, 0, 1};
+  return {parents, labels};
+}
+
+ModelState started_from_tree(const ModelParams& params, std::span<const Name> names) {
+  return Learner(params).start({}, three_leaves(), list(names));
+}
+
+}  // namespace
+
+TEST("learning row by row, in batches and after loading is the same") {
+  const NamedExamples examples(2, 60);
+  const ModelParams params = make_params(Policy::kRandom, 2, 3, 0.1F);
+  OnlineModel at_once(params, started(params));
+  examples.teach(at_once);
+  OnlineModel singly(params, started(params));
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    examples.teach(singly, i, 1);
+  }
+  CHECK(saved_bytes(singly) == saved_bytes(at_once));
+  OnlineModel first_part(params, started(params));
+  examples.teach(first_part, 0, 25);
+  OnlineModel going_on(params, loaded(params, saved_bytes(first_part)));
+  examples.teach(going_on, 25, 35);
+  CHECK(saved_bytes(going_on) == saved_bytes(at_once));
+  CHECK(ask(going_on, examples.rows(), {}) == ask(at_once, examples.rows(), {}));
+}
+
+TEST("a model from a tree knows its labels by name") {
+  const std::vector<Name> names{text("zebra"), text("ant"), text("cow")};
+  OnlineModel model(make_params(), started_from_tree(make_params(), names));
+  const std::vector<std::int64_t> bounds{0, 1};
+  const std::vector<Real> values{1};
+  const std::vector<Name> feature{text("stripes")};
+  const Inputs row{.rows = {{bounds}, list(feature), values}, .texts = {}};
+  const NamedLabels label{{bounds}, list(std::span(names).first(1))};
+  for (int i = 0; i < 20; ++i) {
+    model.learn(row, label, {}, 1);
+  }
+  const ModelState state = model.snapshot();
+  CHECK_EQ(state.predict(row, {.top_k = 1}, 1).labels, std::vector<LabelId>{0});
+  CHECK_EQ(state.forest.first().n_nodes(), 4U);
+  CHECK_EQ(state.n_examples(), 20U);
+  CHECK_EQ(state.encoder->n_features(), 1U);
+  for (LabelId id = 0; id < 3; ++id) {
+    CHECK(state.labels->name(id) == names[id]);
+  }
+}
+
+TEST("a fixed tree ignores labels that it lacks, and forgets their names") {
+  const std::vector<Name> known{text("zebra"), text("ant"), text("cow")};
+  const std::vector<Name> some_unknown{text("wolf"), text("ant"), text("bee")};
+  const std::vector<Name> all_unknown{text("wolf"), text("bee")};
+  const std::vector<Name> feature{text("legs")};
+  const std::vector<std::int64_t> one{0, 1};
+  const std::vector<Real> values{1};
+  const Inputs row{.rows = {{one}, list(feature), values}, .texts = {}};
+  const auto teach = [&](OnlineModel& model, std::span<const Name> labels) {
+    const std::vector<std::int64_t> bounds{0, static_cast<std::int64_t>(labels.size())};
+    model.learn(row, {{bounds}, list(labels)}, {}, 2);
+  };
+  const ModelParams params = make_params(Policy::kFixed);
+  OnlineModel model(params, started_from_tree(params, known));
+  teach(model, some_unknown);
+  teach(model, all_unknown);
+  OnlineModel expected(params, started_from_tree(params, known));
+  teach(expected, std::span(known).subspan(1, 1));
+  teach(expected, {});
+  CHECK(saved_bytes(model) == saved_bytes(expected));
+  CHECK_EQ(model.snapshot().labels->size(), 3U);
+  CHECK(saved_bytes(OnlineModel(params, loaded(params, saved_bytes(model)))) == saved_bytes(model));
+}
+
+TEST("a fixed tree without labels is refused") {
+  const Learner learner(make_params(Policy::kFixed));
+  CHECK_THROWS_WITH(InvalidParameter, "from_tree", learner.start({}));
+  CHECK_THROWS_WITH(InvalidParameter, "from_tree", learner.start({}, LabelTree(), {}));
+}
+
+TEST("a model from a tree refuses a name twice") {
+  const std::vector<Name> names{text("a"), text("b"), text("a")};
+  CHECK_THROWS_WITH(InvalidInput, "'a' occurs twice", started_from_tree(make_params(), names));
+}
+
+TEST("the order and repetition of names in a row do not matter") {
+  const std::vector<Name> features{text("a"), text("b")};
+  const std::vector<Name> features_reversed{text("b"), text("a")};
+  const std::vector<Name> labels{text("x"), text("y")};
+  const std::vector<Name> labels_repeated{text("y"), text("x"), text("y")};
+  const std::vector<std::int64_t> two{0, 2};
+  const std::vector<std::int64_t> three{0, 3};
+  const std::vector<Real> values{1, 2};
+  const std::vector<Real> values_reversed{2, 1};
+  const ModelParams params = make_params(Policy::kComplete);  // in which leaves learn too
+  OnlineModel one(params, started(params));
+  OnlineModel other(params, started(params));
+  one.learn({.rows = {{two}, list(features), values}, .texts = {}}, {{two}, list(labels)}, {}, 1);
+  other.learn({.rows = {{two}, list(features_reversed), values_reversed}, .texts = {}},
+              {{three}, list(labels_repeated)}, {}, 1);
+  CHECK(saved_bytes(one) == saved_bytes(other));
+}
+
+TEST("a state that the settings could not have made is refused") {
+  const NamedExamples examples(8, 20);
+  OnlineModel model(make_params(), started(make_params()));
+  examples.teach(model);
+  ModelParams two_trees = make_params();
+  two_trees.forest.trees = 2;
+  CHECK_THROWS_WITH(FormatError, "1 trees, but the settings say 2", OnlineModel(two_trees, model.snapshot()));
+  CHECK_THROWS_WITH(FormatError, "prediction only", OnlineModel(make_params(), model.snapshot().for_prediction(0)));
+  CHECK_THROWS_WITH(FormatError, "auxiliary", OnlineModel(make_params(Policy::kFlat), model.snapshot()));
+}
+
+TEST("what the poll throws ends the learning, with the examples that were learnt until then") {
+  const NamedExamples examples(9, 3000);
+  ModelParams params = make_params();
+  params.label_memory = 8;  // so that batches are small
+  OnlineModel model(params, started(params));
+  int n_polls = 0;
+  const auto poll = [&] {
+    if (++n_polls == 3) {
+      throw InvalidInput("Ctrl-C");
+    }
+  };
+  // Learnt again and again, until it has taken long enough for three polls.
+  const auto learn_long = [&] {
+    for (int i = 0; i < 1000; ++i) {
+      examples.teach(model, 0, examples.size(), 2, poll);
+    }
+  };
+  CHECK_THROWS_WITH(InvalidInput, "Ctrl-C", learn_long());
+  const std::uint64_t n = model.snapshot().n_examples();
+  CHECK(n > 0);
+  OnlineModel expected(params, started(params));
+  for (std::uint64_t i = 0; i < n / examples.size(); ++i) {
+    examples.teach(expected, 0, examples.size(), 1);
+  }
+  examples.teach(expected, 0, n % examples.size(), 1);
+  CHECK(saved_bytes(model) == saved_bytes(expected));
+  examples.teach(model, 0, 10);  // it goes on
+  CHECK_EQ(model.snapshot().n_examples(), n + 10);
+}
+
+TEST("readers beside a writer get the answers of the model after some whole number of examples") {
+  const NamedExamples examples(3, 150);
+  const Inputs questions = examples.rows(100, 20);
+  std::vector<Answers> expected;  // by the number of examples learnt
+  OnlineModel alone(make_params(), started(make_params()));
+  expected.push_back(ask(alone, questions));
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    examples.teach(alone, i, 1);
+    expected.push_back(ask(alone, questions));
+  }
+
+  OnlineModel shared(make_params(), started(make_params()));
+  std::atomic<bool> done = false;
+  std::vector<std::vector<Answers>> answers(3);
+  std::vector<std::thread> readers;
+  for (std::vector<Answers>& mine : answers) {
+    readers.emplace_back([&] {
+      while (!done) {
+        mine.push_back(ask(shared, questions, {.top_k = 3}, 2));
+        std::this_thread::sleep_for(std::chrono::microseconds(200));  // takes turns: busy readers are another test
+      }
+      mine.push_back(ask(shared, questions, {.top_k = 3}, 2));
+    });
+  }
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    examples.teach(shared, i, 1);
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  done = true;
+  for (std::thread& reader : readers) {
+    reader.join();
+  }
+  for (const std::vector<Answers>& mine : answers) {
+    std::uint64_t previous = 0;
+    for (const Answers& answer : mine) {
+      CHECK(answer.n_examples >= previous && answer.n_examples <= examples.size());
+      CHECK(answer == expected.at(answer.n_examples));
+      previous = answer.n_examples;
+    }
+    CHECK_EQ(previous, examples.size());
+  }
+}
+
+TEST("busy readers do not keep the writer from its turn") {
+  const NamedExamples examples(7, 130);
+  OnlineModel model(make_params(), started(make_params()));
+  examples.teach(model, 0, 100);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(3);  // the work takes milliseconds
+  std::atomic<bool> done = false;
+  std::latch all_started(4);
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 4; ++i) {
+    readers.emplace_back([&] {
+      all_started.count_down();
+      while (!done && std::chrono::steady_clock::now() < deadline) {
+        ask(model, examples.rows(0, 50), {.top_k = 5});
+      }
+    });
+  }
+  all_started.wait();
+  for (std::size_t i = 100; i < examples.size(); ++i) {
+    examples.teach(model, i, 1);
+  }
+  CHECK(std::chrono::steady_clock::now() < deadline);
+  done = true;
+  for (std::thread& reader : readers) {
+    reader.join();
+  }
+}

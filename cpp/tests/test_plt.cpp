@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+//
+// What a learnt tree is, however it was learnt; test_plt_learner.cpp has all that changes it.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/error.hpp"
+#include "check.hpp"
+#include "forest/plt.hpp"
+#include "forest/search.hpp"
+#include "helpers.hpp"
+#include "learners.hpp"
+
+using namespace oplt;
+using oplt::test::make_params;
+using oplt::test::OnlineTree;
+using oplt::test::random_stream;
+using oplt::test::saved_bytes;
+using oplt::test::StreamExample;
+using oplt::test::with_array;
+using oplt::test::with_value;
+
+namespace {
+
+Plt open(const std::vector<std::byte>& file) { return Plt::load(test::read_arrays(file), "thing", Loss::kLogistic); }
+
+Plt load(const std::vector<std::byte>& file) {
+  Plt plt = open(file);
+  plt.check(100);
+  return plt;
+}
+
+std::vector<std::byte> saved_tree() {
+  OnlineTree model(make_params(Policy::kBestGreedy, 3, 5));
+  model.learn(random_stream(1, 60));
+  return saved_bytes(*model);
+}
+
+}  // namespace
+
+TEST("a tree for prediction gives the same answers in less room, and none to small weights") {
+  for (const Policy policy : test::kGrowingPolicies) {
+    OnlineTree model(make_params(policy, 3, 5));
+    model.learn(random_stream(2, 200));
+    const Plt all = model->for_prediction(0);
+    const Plt some = model->for_prediction(0.3F);
+    SearchScratch scratch;
+    for (const StreamExample& example : random_stream(3, 30)) {
+      CHECK(search(all, example.row(), {}, scratch) == search(*model, example.row(), {}, scratch));
+    }
+    CHECK(all.memory_bytes() < model->memory_bytes());
+    CHECK(some.n_cells() < all.n_cells());
+    for (NodeId v = 0; v < all.n_nodes(); ++v) {
+      CHECK(!all.auxiliary_classifier(v));
+      std::vector<Cell> expected = all.classifier(v);
+      std::erase_if(expected, [](const Cell& cell) { return std::abs(cell.weight) < 0.3F; });
+      CHECK_EQ(some.classifier(v), expected);
+    }
+    CHECK_EQ(all.n_examples(), 200U);
+    CHECK(saved_bytes(load(saved_bytes(some))) == saved_bytes(some));
+    CHECK(saved_bytes(load(saved_bytes(*model)).for_prediction(0.3F)) == saved_bytes(some));
+  }
+}
+
+TEST("what is loaded takes no memory of its own until it is written") {
+  const auto file = saved_tree();
+  const Plt loaded = load(file);
+  OnlineTree written(make_params(Policy::kBestGreedy, 3, 5), file);
+  const std::size_t before = written->memory_bytes();
+  CHECK(loaded.memory_bytes() <= before);
+  written.learn(random_stream(4, 10, loaded.n_labels()));
+  CHECK(written->memory_bytes() > before);
+  CHECK(saved_bytes(loaded) == file);
+}
+
+TEST("blocks that do not fit the nodes are refused when a tree is opened") {
+  const auto file = saved_tree();
+  const auto block_of = test::read_arrays(file).get<BlockId>("thing/block_of");
+  const auto n_nodes = static_cast<NodeId>(block_of.size());
+  CHECK_THROWS_WITH(FormatError, "do not fit", open(with_value(file, "thing/block_of", 0, BlockId{100'000})));
+  CHECK_THROWS_WITH(FormatError, "do not fit", open(with_value(file, "thing/block_of", 0, kNone)));
+  CHECK_THROWS_WITH(FormatError, "do not fit",
+                    open(with_array<BlockId>(file, "thing/block_of", std::vector<BlockId>(n_nodes - 1))));
+  CHECK_THROWS(FormatError, open(with_array<std::uint64_t>(file, "thing/n_examples", {})));
+}
+
+TEST("a block that belongs to no node, or to several, does not pass the check") {
+  const auto file = saved_tree();
+  const Plt plt = load(file);
+  const auto block_of = test::read_arrays(file).get<BlockId>("thing/block_of");
+  std::vector<NodeId> lonely;  // leaves that have a block
+  for (NodeId v = 0; v < plt.n_nodes(); ++v) {
+    if (plt.tree().is_leaf(v) && block_of[v] != kNone) {
+      lonely.push_back(v);
+    }
+  }
+  CHECK(lonely.size() >= 2);
+  CHECK_THROWS_WITH(FormatError, "no node", load(with_value(file, "thing/block_of", lonely[0], kNone)));
+  CHECK_THROWS_WITH(FormatError, "several", load(with_value(file, "thing/block_of", lonely[0], block_of[lonely[1]])));
+}
+
+TEST("features beyond those of the model do not pass the check") {
+  CHECK_THROWS_WITH(FormatError, "no name", open(saved_tree()).check(3));
+}

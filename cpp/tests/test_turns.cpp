@@ -1,0 +1,325 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+//
+// Who may use a model's state, and when. Nothing here depends on how fast a machine is, but that seconds pass.
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <latch>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "check.hpp"
+#include "model/turns.hpp"
+
+using namespace oplt;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Far longer than anything here takes that happens at all.
+constexpr auto kLong = 10s;
+
+/// Waits until something holds; false if it does not.
+bool comes_true(const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + kLong;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      return false;
+    }
+    std::this_thread::sleep_for(100us);
+  }
+  return true;
+}
+
+/// As long as something that must not happen would need.
+void wait_a_while() { std::this_thread::sleep_for(30ms); }
+
+Turns::Published some_state() { return std::make_shared<const ModelState>(); }
+
+/// A thread that waits for a turn, and takes it until it is told to leave.
+class Visitor {
+ public:
+  static Visitor reader(Turns& turns) {
+    return Visitor([&turns](Visit& visit) {
+      visit.published = turns.enter_reading();
+      visit.stay();
+      if (!visit.published) {
+        turns.leave_reading();
+      }
+    });
+  }
+  static Visitor writer(Turns& turns) {
+    return Visitor([&turns](Visit& visit) {
+      turns.enter_writing();
+      visit.stay();
+      turns.leave_writing();
+    });
+  }
+
+  ~Visitor() {
+    if (thread_.joinable()) {
+      leave();
+    }
+  }
+  Visitor(Visitor&&) = default;
+
+  bool is_in() const { return visit_->is_in; }
+  bool comes_in() const {
+    return comes_true([&] { return is_in(); });
+  }
+  /// Of a reader that is in: it reads what was published.
+  bool has_published() const { return visit_->published != nullptr; }
+
+  void leave() {
+    visit_->may_leave.count_down();
+    thread_.join();
+  }
+
+ private:
+  struct Visit {
+    std::atomic<bool> is_in = false;
+    std::latch may_leave{1};
+    Turns::Published published;
+
+    void stay() {
+      is_in = true;
+      may_leave.wait();
+    }
+  };
+
+  explicit Visitor(std::function<void(Visit&)> run)
+      : visit_(std::make_unique<Visit>()), thread_([run = std::move(run), visit = visit_.get()] { run(*visit); }) {}
+
+  std::unique_ptr<Visit> visit_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+TEST("any number of readers, or one writer") {
+  Turns turns;
+  Visitor one = Visitor::reader(turns);
+  Visitor other = Visitor::reader(turns);
+  CHECK(one.comes_in() && other.comes_in());
+  Visitor writer = Visitor::writer(turns);
+  wait_a_while();
+  CHECK(!writer.is_in());
+  one.leave();
+  wait_a_while();
+  CHECK(!writer.is_in());
+  other.leave();
+  CHECK(writer.comes_in());
+  Visitor second_writer = Visitor::writer(turns);
+  Visitor reader = Visitor::reader(turns);
+  wait_a_while();
+  CHECK(!second_writer.is_in() && !reader.is_in());
+  writer.leave();
+  CHECK(reader.comes_in());
+  reader.leave();
+  CHECK(second_writer.comes_in());
+}
+
+TEST("a writer that waits goes before readers that come later; those that waited for a writer go first") {
+  Turns turns;
+  Visitor early = Visitor::reader(turns);
+  CHECK(early.comes_in());
+  Visitor writer = Visitor::writer(turns);
+  CHECK(comes_true([&] { return turns.is_writer_waiting(); }));
+  Visitor late = Visitor::reader(turns);
+  wait_a_while();
+  CHECK(!late.is_in());  // although only readers are in
+  Visitor second_writer = Visitor::writer(turns);
+  early.leave();
+  CHECK(writer.comes_in());
+  CHECK(comes_true([&] { return turns.is_read_waiting() && turns.is_writer_waiting(); }));
+  writer.leave();
+  CHECK(late.comes_in());  // before the second writer
+  CHECK(!second_writer.is_in());
+  late.leave();
+  CHECK(second_writer.comes_in());
+}
+
+TEST("while there is something published, readers do not wait for the writer") {
+  Turns turns;
+  turns.enter_writing();
+  Visitor waiting = Visitor::reader(turns);
+  CHECK(comes_true([&] { return turns.is_read_waiting(); }));
+  const Turns::Published state = some_state();
+  turns.publish(state);
+  CHECK(waiting.comes_in());  // it has waited for that
+  CHECK(waiting.has_published());
+  CHECK(!turns.is_read_waiting());
+  CHECK(turns.enter_reading() == state);  // nor does any other
+  turns.leave_writing();
+  CHECK(turns.enter_reading() == nullptr);  // now it is out of date
+  turns.leave_reading();
+}
+
+TEST("what was published goes when another call returns: it does not have what that has learnt") {
+  Turns turns;
+  turns.enter_writing();
+  turns.publish(some_state());
+  turns.pause_writing();
+  Visitor other = Visitor::writer(turns);
+  CHECK(other.comes_in());
+  CHECK(turns.enter_reading() != nullptr);  // while the other learns
+  other.leave();
+  turns.resume_writing();
+  Visitor reader = Visitor::reader(turns);
+  wait_a_while();
+  CHECK(!reader.is_in());
+  turns.publish(some_state());
+  CHECK(reader.comes_in());
+  turns.leave_writing();
+}
+
+TEST("nobody sees an older state after a newer one: in a pause, readers go on with what was published") {
+  Turns turns;
+  turns.enter_writing();
+  const Turns::Published state = some_state();
+  turns.publish(state);
+  turns.pause_writing();  // the living state is newer now
+  CHECK(turns.enter_reading() == state);
+  turns.resume_writing();
+  CHECK(turns.enter_reading() == state);
+  const Turns::Published newer = some_state();
+  turns.publish(newer);
+  CHECK(turns.enter_reading() == newer);
+  turns.leave_writing();
+  CHECK(turns.enter_reading() == nullptr);
+  turns.leave_reading();
+}
+
+TEST("a reader that waited gets what is published just before a pause, and keeps no writer waiting") {
+  for (int round = 0; round < 50; ++round) {
+    Turns turns;
+    turns.enter_writing();
+    Visitor reader = Visitor::reader(turns);
+    CHECK(comes_true([&] { return turns.is_read_waiting(); }));
+    turns.publish(some_state());
+    turns.pause_writing();
+    turns.resume_writing();
+    CHECK(reader.comes_in());
+    CHECK(reader.has_published());
+    turns.leave_writing();
+    turns.enter_writing();
+    turns.leave_writing();
+  }
+}
+
+TEST("writers take turns in the order in which they came, also with one that pauses") {
+  Turns turns;
+  for (int round = 0; round < 20; ++round) {
+    turns.enter_writing();
+    Visitor first = Visitor::writer(turns);
+    CHECK(comes_true([&] { return turns.is_writer_waiting(); }));
+    turns.pause_writing();
+    std::atomic<bool> is_back = false;
+    std::thread pausing([&] {
+      turns.resume_writing();
+      is_back = true;
+      turns.leave_writing();
+    });
+    CHECK(first.comes_in());
+    CHECK(!is_back);
+    first.leave();
+    pausing.join();
+  }
+}
+
+TEST("a writer that pauses again and again lets another one in at once") {
+  Turns turns;
+  turns.enter_writing();
+  Visitor other = Visitor::writer(turns);
+  CHECK(comes_true([&] { return turns.is_writer_waiting(); }));
+  std::thread leaver([&] {
+    CHECK(other.comes_in());
+    other.leave();
+  });
+  turns.pause_writing();
+  turns.resume_writing();
+  CHECK(other.is_in());  // it has been
+  turns.leave_writing();
+  leaver.join();
+}
+
+TEST("neither readers nor writers starve") {
+  Turns turns;
+  constexpr int kTurns = 300;
+  std::atomic<bool> done = false;
+  std::atomic<int> n_inside = 0;  // writers
+  std::atomic<int> n_wrong = 0;
+  std::atomic<int> n_reads = 0;
+  std::atomic<int> n_writes = 0;
+  const auto read = [&] {
+    if (!turns.enter_reading()) {
+      n_wrong += n_inside.load();
+      turns.leave_reading();
+    }
+    ++n_reads;
+  };
+  const auto write = [&] {
+    turns.enter_writing();
+    n_wrong += n_inside.fetch_add(1);
+    for (int i = 0; i < 2; ++i) {
+      --n_inside;
+      turns.pause_writing();
+      turns.resume_writing();
+      n_wrong += n_inside.fetch_add(1);
+    }
+    --n_inside;
+    turns.leave_writing();
+    ++n_writes;
+  };
+  std::vector<std::thread> busy;  // as long as the others have not had their turns
+  for (int i = 0; i < 2; ++i) {
+    busy.emplace_back([&] {
+      while (!done) {
+        read();
+      }
+    });
+    busy.emplace_back([&] {
+      while (!done) {
+        write();
+      }
+    });
+  }
+  std::thread reader([&] {
+    for (int i = 0; i < kTurns; ++i) {
+      read();
+    }
+  });
+  std::thread writer([&] {
+    for (int i = 0; i < kTurns; ++i) {
+      write();
+    }
+  });
+  reader.join();
+  writer.join();
+  done = true;
+  for (std::thread& thread : busy) {
+    thread.join();
+  }
+  CHECK_EQ(n_wrong.load(), 0);
+  CHECK(n_reads >= kTurns && n_writes >= kTurns);
+}
+
+TEST("what was published is renewed if it is a second old and has been read") {
+  Turns turns;
+  CHECK(!turns.is_read_lately());
+  turns.enter_writing();
+  turns.publish(some_state());
+  CHECK(!turns.is_renewal_due());
+  std::this_thread::sleep_for(1100ms);
+  CHECK(!turns.is_renewal_due());  // nobody reads
+  turns.enter_reading();
+  CHECK(turns.is_renewal_due());
+  CHECK(turns.is_read_lately());
+  turns.publish(some_state());
+  CHECK(!turns.is_renewal_due());
+  turns.leave_writing();
+  std::this_thread::sleep_for(1100ms);
+  CHECK(!turns.is_read_lately());
+}

@@ -1,0 +1,185 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Values that a parameter may have: their type and range, stated once and used for checks, documentation and options.
+
+A check is called with the name of a parameter and the value given for it. It returns the value as a plain Python object
+or raises InvalidParameterError.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+
+from oplt.errors import InvalidParameterError
+from oplt.wording import briefly
+
+__all__ = ["Bounds", "Check", "Choice", "Flag", "Integer", "Number", "count", "refuse"]
+
+LARGEST_COUNT = 2**31
+
+
+class Check(Protocol):
+    """What a parameter accepts."""
+
+    @property
+    def kind(self) -> str:
+        """The type, as documentation has it."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Check a value."""
+
+
+def refuse(name: str, rule: str, value: Any, hint: str | None = None) -> NoReturn:
+    """Raise the error of a value that breaks the rule of its parameter."""
+    raise InvalidParameterError("parameter-out-of-range", f"{name} must be {rule}", got=briefly(value), hint=hint)
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number of a range; None too if it is optional."""
+
+    least: int = 1
+    most: int = LARGEST_COUNT
+    optional: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The type, as documentation has it."""
+        return "int or None" if self.optional else "int"
+
+    def __call__(self, name: str, value: Any) -> int | None:
+        """Check a value."""
+        if value is None and self.optional:
+            return None
+        if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+            refuse(name, "an integer", value)
+        number = operator.index(value)
+        if number < self.least:
+            refuse(name, f"at least {self.least}", value)
+        if number > self.most:
+            refuse(name, f"at most {self.most}", value)
+        return number
+
+
+def count(name: str, value: Any, least: int = 1, most: int = LARGEST_COUNT) -> int:
+    """Check that a value is an integer of a range."""
+    number = Integer(least, most)(name, value)
+    assert number is not None  # noqa: S101 (ours: it is not optional)
+    return number
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of a range, whose ends belong to it unless they are `above` and `below`.
+
+    The range holds for what the core computes with, too: with `single`, that is the value rounded to float32.
+    """
+
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    below: float | None = None
+    single: bool = False
+    optional: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The type, as documentation has it."""
+        return "float or None" if self.optional else "float"
+
+    def __call__(self, name: str, value: Any) -> float | None:
+        """Check a value."""
+        if value is None and self.optional:
+            return None
+        if isinstance(value, (str, bytes, bool)):
+            refuse(name, "a number", value)
+        try:
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            refuse(name, "a number", value)
+        if not (self._holds(number) and (not self.single or self._holds(_rounded(number)))):
+            refuse(name, self._rule(), value)
+        return number
+
+    def _holds(self, number: float) -> bool:
+        """Tell whether it is within the range; NaN never is."""
+        return (
+            number == number  # noqa: PLR0124 (NaN is not)
+            and (self.least is None or number >= self.least)
+            and (self.above is None or number > self.above)
+            and (self.most is None or number <= self.most)
+            and (self.below is None or number < self.below)
+        )
+
+    def _rule(self) -> str:
+        if self.least is not None and self.most is not None:
+            return f"between {_shown(self.least)} and {_shown(self.most)}"
+        ends = {"at least": self.least, "above": self.above, "at most": self.most, "below": self.below}
+        return " and ".join(f"{words} {_shown(end)}" for words, end in ends.items() if end is not None) or "a number"
+
+
+def _rounded(number: float) -> float:
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.float32(number))
+
+
+def _shown(number: float) -> str:
+    """Write 1e6 and not 1e+06."""
+    return re.sub(r"e\+?(-?)0*", r"e\1", f"{number:g}")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some names."""
+
+    names: tuple[str, ...]
+    kind: str = "str"
+
+    def __call__(self, name: str, value: Any) -> str:
+        """Check a value."""
+        if not isinstance(value, str):
+            refuse(name, "a string", value)
+        if value not in self.names:
+            raise InvalidParameterError(
+                f"unknown-{name}", f"{name} must be one of {', '.join(map(repr, self.names))}", got=briefly(value)
+            )
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    kind: str = "bool"
+
+    def __call__(self, name: str, value: Any) -> bool:
+        """Check a value."""
+        if not isinstance(value, (bool, np.bool_)):
+            refuse(name, "True or False", value)
+        return bool(value)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Two whole numbers, the least and the most of something, or None."""
+
+    most: int
+    kind: str = "(int, int) or None"
+
+    def __call__(self, name: str, value: Any) -> tuple[int, int] | None:
+        """Check a value."""
+        if value is None:
+            return None
+        bounds = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else ()
+        if len(bounds) != 2:
+            refuse(name, "(least, most), such as (1, 2), or None", value)
+        least, most = (count(name, bound, most=self.most) for bound in bounds)
+        if least > most:
+            refuse(name, "(least, most), the least first", value)
+        return least, most

@@ -1,0 +1,244 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Trees built ahead of training: from examples, from a taxonomy, in order or at random."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from oplt import _core
+from oplt._typing import IdArray, Label, LabelRows, Rows
+from oplt.checks import count
+from oplt.errors import InvalidInputError
+from oplt.params import Settings
+from oplt.tree._label_tree import LabelTree
+from oplt.validation import NamedLabels, NamedRows, as_labels, as_rows, check_names, plain_names
+from oplt.wording import briefly
+
+__all__ = ["balanced_random", "cluster", "complete", "from_parents", "kmeans"]
+
+
+def kmeans(
+    X: Rows,  # noqa: N803 (a matrix)
+    Y: LabelRows,  # noqa: N803 (a matrix)
+    *,
+    arity: int = 2,
+    max_leaves: int = 100,
+    seed: int = 0,
+    threads: int = 1,
+) -> LabelTree:
+    """Put labels that look alike near each other: hierarchical balanced 2-means, as Parabel does.
+
+    A label's vector is the sum of its examples, each scaled to norm 1, scaled to norm 1 itself. A set of labels is
+    halved by spherical 2-means from two of its labels at random: those that are most nearer to the first centroid than
+    to the second become the first half, centroids are made anew, and so on until the mean similarity of labels and
+    centroids gains less than 0.0001. For an arity of 4 the halves are halved again; in general, a set that is to
+    become k clusters is cut into ⌈k/2⌉ and ⌊k/2⌋ parts of it, so that clusters of a node differ by one label at most.
+
+    Parameters
+    ----------
+    X, Y
+        Features and labels of examples, in any form that `OnlinePLT.learn_many` takes. Only labels that occur are in
+        the tree.
+    arity
+        Children of an internal node.
+    max_leaves
+        A set of so many labels is not divided any more: they become the leaves of one node. At least `arity`.
+    seed
+        Of the first centroids.
+    threads
+        How many work at once. The tree does not depend on it, nor on the machine.
+
+    References
+    ----------
+    Prabhu, Kag, Harsola, Agrawal, Varma: Parabel: partitioned label trees for extreme classification with application
+    to dynamic search advertising. WWW 2018.
+
+    Examples
+    --------
+    >>> X = [{"purrs": 1, "fur": 1}, {"grey": 1, "hard": 1}, {"barks": 1, "fur": 1}, {"red": 1, "hard": 1}]
+    >>> print(kmeans(X, ["cat", "granite", "dog", "brick"], max_leaves=2))
+    0
+    ├─ 1
+    │  ├─ 2 'granite'
+    │  └─ 3 'brick'
+    └─ 4
+       ├─ 5 'cat'
+       └─ 6 'dog'
+    """
+    rows = as_rows(X)
+    return cluster(rows, as_labels(Y, len(rows)), _shape(arity, max_leaves, seed), threads)
+
+
+def cluster(rows: NamedRows, labels: NamedLabels, settings: Settings, threads: int) -> LabelTree:
+    """Do what `kmeans` does, with checked examples and with the arity, max_leaves and seed of the settings."""
+    parents, ids, names = _core.cluster_labels(
+        rows.indptr,
+        rows.names,
+        rows.values,
+        labels.indptr,
+        labels.names,
+        arity=settings.arity,
+        max_leaves=settings.max_leaves,
+        seed=settings.seed,
+        threads=count("threads", threads),
+    )
+    return _named(parents, ids, names)
+
+
+def balanced_random(labels: Iterable[Label], *, arity: int = 2, max_leaves: int = 100, seed: int = 0) -> LabelTree:
+    """Put labels anywhere: the tree has the form of that of `kmeans`, with the labels in random order.
+
+    Parameters
+    ----------
+    labels
+        Distinct strings or integers.
+    arity, max_leaves
+        As for `kmeans`.
+    seed
+        Of the order. The same on every machine.
+
+    Examples
+    --------
+    >>> tree = balanced_random(range(1000), arity=4, max_leaves=20)
+    >>> tree.n_labels, tree.depth
+    (1000, 4)
+    """
+    names = _distinct(labels)
+    settings = _shape(arity, max_leaves, seed)
+    parents, ids = _core.shuffled_tree(
+        len(names), arity=settings.arity, max_leaves=settings.max_leaves, seed=settings.seed
+    )
+    return _named(parents, ids, names)
+
+
+def complete(labels: Iterable[Label], *, arity: int = 2) -> LabelTree:
+    """Make the complete tree: all levels are full but the last, which is filled from the left.
+
+    Parameters
+    ----------
+    labels
+        Distinct strings or integers, from left to right.
+    arity
+        Children of an internal node (the last one may have fewer).
+
+    Examples
+    --------
+    >>> complete(["a", "b", "c", "d", "e"]).to_nested()
+    [[['a', 'b'], 'c'], ['d', 'e']]
+    """
+    names = _distinct(labels)
+    b = count("arity", arity, least=2)
+    n_internal = -(-(len(names) - 1) // (b - 1)) if names else 0
+    n_nodes = max(1, n_internal + len(names))
+    parents = (np.arange(n_nodes) - 1) // b  # nodes are numbered level by level; -1 for the root
+    last_level = 0
+    while b * last_level + 1 < n_nodes:
+        last_level = b * last_level + 1
+    n_deepest = n_nodes - last_level
+    in_order_of_nodes = names[n_deepest:] + names[:n_deepest]  # the deepest leaves are left of all others
+    return LabelTree(parents, [*[None] * (n_nodes - len(names)), *in_order_of_nodes])
+
+
+def from_parents(parents: Mapping[Label, Label | None], *, labels: Iterable[Label] | None = None) -> LabelTree:
+    """Make a tree from a taxonomy.
+
+    Parameters
+    ----------
+    parents
+        The parent of each category, None for a root. Several roots get a common one. A parent must itself be a key, so
+        that a misspelt one is noticed.
+    labels
+        Categories that are labels. By default, those without children are. A label that has children gets a leaf of its
+        own beside them. Branches without labels are left out, and a node that would have one child only is replaced
+        by it: its classifier would have nothing to tell apart.
+
+    Examples
+    --------
+    >>> taxonomy = {"animal": None, "cat": "animal", "dog": "animal", "puppy": "dog", "whelp": "dog", "stone": None}
+    >>> from_parents(taxonomy).to_nested()
+    [['cat', ['puppy', 'whelp']], 'stone']
+    >>> from_parents(taxonomy, labels=["cat", "dog", "puppy", "stone"]).to_nested()
+    [['cat', ['dog', 'puppy']], 'stone']
+    """
+    children = _children(parents)
+    order: list[Label | None] = [None]  # parents before children, below the common root None
+    for name in order:
+        order.extend(children[name])
+    if len(order) <= len(parents):
+        cycle = _cycle(parents, set(parents).difference(order))
+        raise InvalidInputError("tree-not-valid", f"the parents form a cycle: {cycle}")
+    wanted = {name for name in parents if not children[name]} if labels is None else set(_distinct(labels))
+    unknown = next((name for name in wanted if name not in parents), None)
+    if unknown is not None:
+        raise InvalidInputError(
+            "unknown-label",
+            f"the label {unknown!r} is not in the taxonomy",
+            hint="Add it to parents, with None if it is a root.",
+        )
+    nested: dict[Label | None, Any] = {}  # a label, or a list as of `LabelTree.from_nested`
+    for name in reversed(order):
+        below = [part for part in map(nested.__getitem__, children[name]) if not isinstance(part, list) or part]
+        parts = [name, *below] if name in wanted else below
+        nested[name] = parts[0] if len(parts) == 1 else parts
+    whole = nested[None]
+    return LabelTree.from_nested(whole) if isinstance(whole, list) else LabelTree([-1], [whole])
+
+
+def _children(parents: Mapping[Label, Label | None]) -> dict[Label | None, list[Label]]:
+    if not isinstance(parents, Mapping):
+        raise InvalidInputError(
+            "tree-not-valid", "parents must be a mapping from each name to its parent", got=type(parents).__name__
+        )
+    check_names(list(parents), "name")
+    children: dict[Label | None, list[Label]] = {name: [] for name in (None, *parents)}
+    for name, parent in parents.items():
+        bad = None if parent is None else _core.first_bad_name([parent])
+        if bad is not None:
+            raise InvalidInputError(
+                "name-not-valid", f"the parent of {name!r} must be one name, or None for a root", got=bad[1]
+            )
+        if parent not in children:
+            raise InvalidInputError(
+                "tree-not-valid",
+                f"the parent of {name!r}, {parent!r}, is not a name itself",
+                hint="Add it, with None if it is a root.",
+            )
+        children[parent].append(name)
+    return children
+
+
+def _cycle(parents: Mapping[Label, Any], unreachable: set[Label]) -> str:
+    """Whoever is not below a root is in a cycle or below one."""
+    way = [next(name for name in parents if name in unreachable)]
+    while way[-1] not in way[:-1]:
+        way.append(parents[way[-1]])
+    return " → ".join(repr(name) for name in way[way.index(way[-1]) :])
+
+
+def _shape(arity: int, max_leaves: int, seed: int) -> Settings:
+    """Check what models have as settings, too."""
+    return Settings(arity=arity, max_leaves=max_leaves, seed=seed)
+
+
+def _distinct(labels: Iterable[Label]) -> list[Label]:
+    if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
+        raise InvalidInputError("labels-not-valid", "labels must be a list of names", got=briefly(labels))
+    given = list(labels)
+    check_names(given, "label")
+    names = plain_names(given)
+    seen: set[Label] = set()
+    for i, name in enumerate(names):
+        if name in seen:
+            raise InvalidInputError("label-twice", f"label {i}, {name!r}, occurs twice, but each label has one leaf")
+        seen.add(name)
+    return names
+
+
+def _named(parents: IdArray, ids: IdArray, names: list[Label]) -> LabelTree:
+    """Make a tree of what the core returns."""
+    labels = [None if label == _core.NONE else names[label] for label in ids.tolist()]
+    return LabelTree(np.where(parents == _core.NONE, -1, parents.astype(np.int64)), labels)

@@ -1,0 +1,133 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Trees as text files, in the format of docs/format.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from oplt._typing import Label
+from oplt.errors import InvalidInputError
+from oplt.persistence import TREE, replacing, what_is
+from oplt.tree._label_tree import LabelTree
+from oplt.wording import briefly
+
+__all__ = ["load", "save"]
+
+_HEADER = "oplt-tree 1"  # the last is the version of the format
+_FIRST_NODE = 2  # the line of node 0: lines count from 1, and the first one is the header
+_NODE = re.compile(r"(-1|[0-9]{1,18})(?:\t(.+))?")
+
+
+def save(tree: LabelTree, path: str | os.PathLike[str]) -> None:
+    r"""Write a tree to a text file.
+
+    The first line is ``oplt-tree 1``. Each other line is a node, 0, 1, 2, … in this order: its parent (-1 for node 0,
+    the root) and, for a leaf, a tab and its label in JSON: a string or an integer. The file holds the old content or
+    the new, whatever happens meanwhile, and only a file that holds a tree is overwritten.
+
+    Parameters
+    ----------
+    tree
+        What `tree` of a model gives, or any other.
+    path
+        File to write.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "tree.txt"
+    >>> save(LabelTree.from_nested([["cat", "dog"], 7]), path)
+    >>> print(path.read_text().replace("\t", " "), end="")
+    oplt-tree 1
+    -1
+    0
+    0 7
+    1 "cat"
+    1 "dog"
+    """
+    if not isinstance(tree, LabelTree):
+        raise InvalidInputError("not-a-tree", "tree must be a LabelTree", got=type(tree).__name__)
+    lines = [_HEADER, *map(_line, tree.parents.tolist(), tree.labels)]
+    with replacing(Path(path), TREE) as file:
+        file.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def _line(parent: int, label: Label | None) -> str:
+    return str(parent) if label is None else f"{parent}\t{json.dumps(label, ensure_ascii=False)}"
+
+
+def load(path: str | os.PathLike[str]) -> LabelTree:
+    r"""Read a tree that `save` wrote, or somebody's program in its format.
+
+    Parameters
+    ----------
+    path
+        File to read.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is not a tree, naming the first line that is wrong.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "tree.txt"
+    >>> _ = path.write_text('oplt-tree 1\n-1\n0\n0\t"stone"\n1\t"cat"\n1\t"dog"\n')
+    >>> load(path).to_nested()
+    [['cat', 'dog'], 'stone']
+    """
+    try:
+        return _tree(Path(path).read_bytes())
+    except InvalidInputError as error:
+        raise error.at(f"{os.fspath(path)}, {error.where}") from None
+
+
+def _tree(content: bytes) -> LabelTree:
+    if not content.startswith(TREE.magic):
+        what = f"a tree file begins with '{_HEADER}', but {what_is(content)}"
+        raise InvalidInputError("not-a-tree", what, where=_line_of(-1))
+    try:
+        lines = content.decode().replace("\r\n", "\n").split("\n")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        what = f"byte {content[error.start]:#04x} is not UTF-8"
+        raise InvalidInputError("not-utf-8", what, where=f"line {line}") from None
+    if lines[0] != _HEADER:
+        what = f"another version of the format: this oplt reads '{_HEADER}'"
+        raise InvalidInputError("format-version-unknown", what, where=_line_of(-1), got=briefly(lines[0]))
+    while len(lines) > 1 and not lines[-1]:
+        lines.pop()
+    if len(lines) == 1:
+        raise _wrong(0, "there is no node; a tree has a root at least, whose line is -1")
+    nodes = [_parsed(node, line) for node, line in enumerate(lines[1:])]
+    return LabelTree._placed([parent for parent, _ in nodes], [label for _, label in nodes], _line_of)
+
+
+def _parsed(node: int, line: str) -> tuple[int, Label | None]:
+    found = _NODE.fullmatch(line)
+    if found is None:
+        raise _wrong(node, "a node is its parent's number and, for a leaf, a tab and a label", got=briefly(line))
+    parent = int(found[1])
+    if found[2] is None:
+        return parent, None
+    try:
+        label: Any = json.loads(found[2])
+    except (ValueError, RecursionError) as error:
+        raise _wrong(node, f"the label is not JSON: {error}", got=briefly(found[2])) from None
+    if label is None:  # to the tree, it would be none
+        raise _wrong(node, "the label must be a non-empty string or an integer", got="null")
+    return parent, label
+
+
+def _line_of(node: int) -> str:
+    return f"line {node + _FIRST_NODE}"
+
+
+def _wrong(node: int, what: str, *, got: str | None = None) -> InvalidInputError:
+    return InvalidInputError("tree-not-valid", what, where=_line_of(node), got=got)
