@@ -12,7 +12,8 @@ namespace oplt {
 
 namespace {
 
-constexpr std::size_t kShort = 32;  // examples that are learnt so soon that readers can wait for them
+// Examples that are learnt in less time than it takes to copy the parts that they change: readers rather wait for them.
+constexpr std::size_t kShort = 256;
 constexpr std::chrono::milliseconds kPollEvery(100);
 
 }  // namespace

@@ -8,7 +8,9 @@ namespace oplt {
 
 Turns::Published Turns::enter_reading() {
   std::unique_lock lock(mutex_);
-  last_read_ = Clock::now();
+  if (std::this_thread::get_id() != writer_) {
+    last_read_ = Clock::now();
+  }
   if (!published_ && !may_read()) {
     ++n_readers_waiting_;
     readers_.wait(lock, [&] { return published_ || may_read(); });
@@ -41,15 +43,17 @@ void Turns::enter_writing() {
   writers_.wait(lock, [&] { return may_write() && n_writers_gone_ == mine; });
   --n_writers_waiting_;
   is_writing_ = true;
+  writer_ = std::this_thread::get_id();
 }
 
 void Turns::leave_writing() {
-  Published former;  // freed without the lock
+  Published former;
   {
     const std::scoped_lock lock(mutex_);
     former = std::exchange(published_, nullptr);
   }
   pause_writing();
+  retire(std::move(former));
 }
 
 void Turns::pause_writing() {
@@ -66,10 +70,20 @@ void Turns::pause_writing() {
 void Turns::publish(Published state) {
   {
     const std::scoped_lock lock(mutex_);
-    std::swap(published_, state);  // the former is freed without the lock
+    std::swap(published_, state);
     published_at_ = Clock::now();
   }
   readers_.notify_all();
+  retire(std::move(state));
+}
+
+/// Readers are short, so they are soon gone. One that is not, because it has no core to run on, frees it after all.
+void Turns::retire(Published former) {
+  constexpr std::chrono::milliseconds kPatience(100);
+  const Clock::time_point begin = Clock::now();
+  while (former.use_count() > 1 && Clock::now() - begin < kPatience) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
 }
 
 bool Turns::is_read_waiting() const {

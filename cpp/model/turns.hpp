@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "model/model_state.hpp"
 
@@ -43,7 +44,8 @@ class Turns {
   void publish(Published state);
   /// Does a reader wait for something to be published?
   bool is_read_waiting() const;
-  /// Has anybody read in the last second, or does somebody wait to?
+  /// Has another thread read in the last second, or does one wait to? A thread that predicts and learns by turns never
+  /// waits for itself, and would pay for copies that nobody reads.
   bool is_read_lately() const;
   /// Is what was published a second old, and read since?
   bool is_renewal_due() const;
@@ -56,6 +58,9 @@ class Turns {
  private:
   static constexpr std::chrono::seconds kLately{1};
 
+  /// Frees what was published, here rather than in a reader: it may have the last copy of much of the model.
+  static void retire(Published former);
+
   bool may_write() const { return !is_writing_ && n_reading_ == 0 && n_admitted_ == 0; }
   bool may_read() const { return !is_writing_ && (n_writers_waiting_ == 0 || n_admitted_ > 0); }
 
@@ -67,9 +72,10 @@ class Turns {
   std::size_t n_readers_waiting_ = 0;
   std::size_t n_writers_waiting_ = 0;
   std::size_t n_admitted_ = 0;  // readers that go before the next writer
+  std::thread::id writer_;  // the last one
   std::uint64_t n_writers_come_ = 0;
   std::uint64_t n_writers_gone_ = 0;  // so the next one is the one that came when there were so many
-  Clock::time_point last_read_{};
+  Clock::time_point last_read_{};  // by another thread than the last writer
   Clock::time_point published_at_{};
   Published published_;
 };

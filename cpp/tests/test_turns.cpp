@@ -314,7 +314,9 @@ TEST("what was published is renewed if it is a second old and has been read") {
   CHECK(!turns.is_renewal_due());
   std::this_thread::sleep_for(1100ms);
   CHECK(!turns.is_renewal_due());  // nobody reads
-  turns.enter_reading();
+  turns.enter_reading();  // nor does the writer itself count
+  CHECK(!turns.is_renewal_due() && !turns.is_read_lately());
+  std::thread([&] { turns.enter_reading(); }).join();
   CHECK(turns.is_renewal_due());
   CHECK(turns.is_read_lately());
   turns.publish(some_state());
@@ -322,4 +324,24 @@ TEST("what was published is renewed if it is a second old and has been read") {
   turns.leave_writing();
   std::this_thread::sleep_for(1100ms);
   CHECK(!turns.is_read_lately());
+}
+
+TEST("the writer frees what was published, when its readers have gone") {
+  Turns turns;
+  turns.enter_writing();
+  std::atomic<std::thread::id> freed_by;
+  turns.publish(Turns::Published(new ModelState, [&](const ModelState* state) {
+    freed_by = std::this_thread::get_id();
+    delete state;
+  }));
+  std::atomic<bool> has_read = false;
+  std::thread reader([&] {
+    const Turns::Published published = turns.enter_reading();
+    has_read = true;
+    std::this_thread::sleep_for(2ms);
+  });
+  CHECK(comes_true([&] { return has_read.load(); }));
+  turns.leave_writing();
+  reader.join();
+  CHECK(freed_by.load() == std::this_thread::get_id());
 }
