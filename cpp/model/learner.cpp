@@ -90,6 +90,7 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
                     std::size_t threads, BatchBreak& between) {
   const std::size_t n = y.bounds.n_rows();
   HelperPool helpers(std::max<std::size_t>(std::min(threads, n), 1) - 1);
+  HelperPool none(0);  // for single examples: to wake a helper takes longer than to learn them
   bool is_encoded = false;
   for (BatchBounds bounds = next_batch(state, state.n_examples(), 0, n); bounds.begin < n;) {
     if (is_encoded) {
@@ -99,17 +100,19 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
     }
     const std::span<const Example> examples = batch_.examples;
     const BatchBounds next = next_batch(state, state.n_examples() + examples.size(), bounds.end, n);
-    is_encoded = helpers.size() > 0 && !between.is_due();
+    is_encoded = helpers.size() > 0 && !next.is_single() && !between.is_due();
     if (is_encoded) {
       helpers.start([&, next](std::size_t) { encode(state, x, y, weights, next, next_); });
     }
     if (bounds.observed) {
       state.ranker->write().observe(state.forest, examples.front());
     }
+    HelperPool& own_helpers = bounds.is_single() ? none : helpers;
     if (state.ranker) {
-      helpers.start([&ranker = state.ranker->write(), examples](std::size_t) { ranker.remember(examples); });
+      own_helpers.start([&ranker = state.ranker->write(), examples](std::size_t) { ranker.remember(examples); });
     }
-    forest_.learn(state.forest, examples, helpers);
+    forest_.learn(state.forest, examples, own_helpers);
+    own_helpers.finish();
     helpers.finish();
     bounds = next;
     if (!is_encoded && between.is_due()) {

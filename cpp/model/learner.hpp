@@ -24,7 +24,9 @@ namespace oplt {
 struct BatchBounds {
   std::size_t begin = 0;
   std::size_t end = 0;
-  bool observed = false;  // the ranking learns from the example before anything else does; then there is only one
+  bool observed = false;  // the ranking learns from the first example before anything else does
+
+  bool is_single() const { return end == begin + 1; }
 };
 
 /// Asked between two batches, when the state is that of a whole number of examples.
