@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOMS = ["base", "io", "encode", "tree", "blocks", "forest", "ranking", "batch", "model", "bindings"]
-_INCLUDE = re.compile(r'#include "(?:([a-z]+)/)?[a-z0-9_]+\.hpp"')
+_INCLUDE = re.compile(r'#include "(?:(.*)/)?[a-z0-9_]+\.hpp"')
 
 
 def wrong_includes(root: Path) -> list[str]:

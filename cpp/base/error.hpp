@@ -37,6 +37,11 @@ struct FormatError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A model in a format that this version does not read.
+struct UnknownFormatVersion : FormatError {
+  using FormatError::FormatError;
+};
+
 /// Throws FormatError unless what a file must have holds.
 inline void expect_format(bool holds, const char* message) {
   if (!holds) {

@@ -12,9 +12,10 @@ namespace oplt::bindings {
 namespace {
 
 /// Raises the class of this name from oplt.errors. It is looked up only now: the module loads without the package.
-void raise(const char* name, const char* code, const char* what, nb::object where = nb::none()) {
+void raise(const char* name, const char* code, const char* what, nb::object where = nb::none(),
+           nb::object hint = nb::none()) {
   const nb::object type = nb::module_::import_("oplt.errors").attr(name);
-  PyErr_SetObject(type.ptr(), type(code, what, nb::arg("where") = where).ptr());
+  PyErr_SetObject(type.ptr(), type(code, what, nb::arg("where") = where, nb::arg("hint") = hint).ptr());
 }
 
 }  // namespace
@@ -31,6 +32,9 @@ void bind_errors(nb::module_&) {
             has_place ? nb::object(nb::str(error.where.c_str())) : nb::none());
     } catch (const BrokenModel& error) {
       raise("BrokenModelError", "model-broken", error.what());
+    } catch (const UnknownFormatVersion& error) {
+      raise("ModelFormatError", "format-version-unknown", error.what(), nb::none(),
+            nb::str("Install the version of oplt that wrote it, or a newer one."));
     } catch (const FormatError& error) {
       raise("ModelFormatError", "model-damaged", error.what());
     }

@@ -49,6 +49,9 @@ class OneInput {
 
   bool holds() const { return text_ || row_; }
 
+  /// So long that encoding it takes milliseconds.
+  bool is_long() const { return text_ ? text_->size() > 16'384 : row_->names.size() > 2'048; }
+
   Inputs view() const {
     if (text_) {
       return {.rows = {}, .texts = Texts(&*text_, 1)};
@@ -204,13 +207,16 @@ Answer predict_one_of_state(const ModelState& state, nb::handle x, const SearchP
   return to_python(without_gil([&] { return predict_named(state, input.view(), params); }));
 }
 
+/// What takes long to answer is asked of a snapshot: whoever learns would wait for it, and others for them.
 Answer predict_one(const OnlineModel& model, nb::handle x, const SearchParams& params) {
+  constexpr std::size_t kMany = 200;
   const OneInput input(x, model.takes_texts());
   if (!input.holds()) {
     return std::nullopt;
   }
-  return to_python(without_gil(
-      [&] { return model.read([&](const ModelState& state) { return predict_named(state, input.view(), params); }); }));
+  const bool takes_long = input.is_long() || params.top_k == 0 || params.top_k > kMany || params.beam > kMany;
+  const auto answer = [&](const ModelState& state) { return predict_named(state, input.view(), params); };
+  return to_python(without_gil([&] { return takes_long ? answer(model.snapshot()) : model.read(answer); }));
 }
 
 }  // namespace

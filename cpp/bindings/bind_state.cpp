@@ -61,6 +61,21 @@ nb::bytes array_bytes(const ArrayReader& file, std::string_view name) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
+nb::typed<nb::dict, nb::str, nb::int_> array_sizes(const ArrayReader& file) {
+  nb::typed<nb::dict, nb::str, nb::int_> sizes;
+  for (const auto& [name, value_bytes, offset, n_bytes, checksum] : file.entries()) {
+    const auto length = static_cast<Py_ssize_t>(name.size());
+    sizes[nb::steal(PyUnicode_DecodeUTF8(name.data(), length, "replace"))] = n_bytes;  // a crafted file has any name
+  }
+  return sizes;
+}
+
+template <class Content>
+ArrayReader* copy_file(const Content& content) {
+  const FileBytes copied = copied_bytes({static_cast<const std::byte*>(content.data()), content.size()});
+  return new ArrayReader(copied.bytes, copied.owner);
+}
+
 void bind_file(nb::module_& m) {
   m.attr("FORMAT_VERSION") = kFormatVersion;
 #ifdef OPLT_CAN_MAP
@@ -70,15 +85,10 @@ void bind_file(nb::module_& m) {
 #endif
   nb::class_<ArrayReader>(m, "ModelFile")
       .def_static("map", &map_file, "file"_a, nb::rv_policy::take_ownership, "The file of this descriptor.")
-      .def_static(
-          "copy",
-          [](const nb::bytes& content) {
-            const FileBytes copied = copied_bytes({static_cast<const std::byte*>(content.data()), content.size()});
-            return new ArrayReader(copied.bytes, copied.owner);
-          },
-          "content"_a, nb::rv_policy::take_ownership)
+      .def_static("copy", &copy_file<nb::bytes>, "content"_a, nb::rv_policy::take_ownership)
+      .def_static("copy", &copy_file<nb::bytearray>, "content"_a, nb::rv_policy::take_ownership)
       .def("verify", [](const ArrayReader& file) { without_gil([&] { file.verify(); }); })
-      .def("has", &ArrayReader::has, "name"_a)
+      .def("sizes", &array_sizes, "The bytes of each array, by name.")
       .def("array", &array_bytes, "name"_a, "An array of bytes.");
 }
 
@@ -199,7 +209,6 @@ void bind_state(nb::module_& m) {
       .def_prop_ro("n_cells",
                    [](const ModelState& state) { return without_gil([&] { return state.forest.n_cells(); }); })
       .def_prop_ro("n_labels", [](const ModelState& state) { return state.forest.n_labels(); })
-      .def_prop_ro("n_trees", [](const ModelState& state) { return state.forest.trees.size(); })
       .def_prop_ro("depth", [](const ModelState& state) { return state.forest.depth(); })
       .def_prop_ro("n_features", [](const ModelState& state) { return state.encoder->n_features(); })
       .def_prop_ro("memory_bytes",

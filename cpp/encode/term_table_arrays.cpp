@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "encode/slots.hpp"
 #include "encode/term_table.hpp"
+#include "encode/unicode.hpp"
 
 namespace oplt {
 
@@ -65,6 +66,7 @@ void TermTable::check_entries() const {
       expect_format(entry.hash >> hash_bits_ == 0, "the text features have a hash of more bits than hash_bits");
       expect_format(entry.length == 0 && entry.is_chars == 0, "a hashed term of the text features has a text");
     } else {
+      expect_format(is_utf8(term(id).text), "a term of the text features is not UTF-8");
       expect_format(entry.length > 0 && make_term(term(id).text, entry.is_chars != 0).hash == entry.hash,
                     "a term of the text features is empty, or has a wrong hash");
     }

@@ -70,6 +70,15 @@ char32_t decode_utf8(std::string_view text, std::size_t& i) {
   return c;
 }
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    if (decode_utf8(text, i) == kNoChar) {
+      return false;
+    }
+  }
+  return true;
+}
+
 char* encode_utf8(char32_t c, char* out) {
   const auto put = [&](char32_t byte) { *out++ = static_cast<char>(byte); };
   if (c < 0x80) {

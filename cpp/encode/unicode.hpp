@@ -43,6 +43,8 @@ FoldedChar fold_char(char32_t c);
 /// What decode_utf8() returns for a byte that begins no character.
 inline constexpr char32_t kNoChar = 0xFFFFFFFF;
 
+bool is_utf8(std::string_view text);
+
 /// The character at text[i], which i then is behind. Bytes that are not valid UTF-8 come one by one, as kNoChar.
 char32_t decode_utf8(std::string_view text, std::size_t& i);
 

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/prefetch.hpp"
 #include "encode/slots.hpp"
+#include "encode/unicode.hpp"
 
 namespace oplt {
 
@@ -201,6 +202,7 @@ void Vocabulary::check() const {
     if (id + kAhead < size() && !slots_.empty()) {
       prefetch(slots_.data() + (hashes[id + kAhead] & (slots_.size() - 1)));
     }
+    expect_format(is_utf8(name(id).text), "a name of a vocabulary is not UTF-8");
     expect_format(is_found(id, hashes), "a name of a vocabulary occurs twice, or is not found");
   }
 }

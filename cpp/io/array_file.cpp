@@ -94,9 +94,8 @@ void check_header(Bytes file) {
   std::uint32_t version = 0;
   std::memcpy(&version, file.data() + sizeof(kMagic), sizeof(version));
   if (version != kFormatVersion) {
-    throw FormatError("the file has format version " + std::to_string(version) + ", but this oplt reads version " +
-                      std::to_string(kFormatVersion) + ": " +
-                      (version > kFormatVersion ? "install a newer oplt" : "the file is too old, or damaged"));
+    throw UnknownFormatVersion("the file has format version " + std::to_string(version) +
+                               ", but this oplt reads version " + std::to_string(kFormatVersion));
   }
   if (file.size() < sizeof(Header) + sizeof(std::uint32_t) + sizeof(Trailer)) {
     throw FormatError("the file is cut off: it has only " + std::to_string(file.size()) + " bytes");

@@ -232,6 +232,7 @@ TEST("content that could do harm does not pass the check of a vocabulary") {
   CHECK_THROWS_WITH(FormatError, "twice", open_and_check(with_value(file, "thing/names", 0, Entry{5, 0, 0})));
   CHECK_THROWS_WITH(FormatError, "twice", open_and_check(with_value(file, "thing/text", 2, 'a')));
   CHECK_THROWS_WITH(FormatError, "as many", open_and_check(with_array<std::uint32_t>(file, "thing/slots", Ids(16, 3))));
+  CHECK_THROWS_WITH(FormatError, "UTF-8", open_and_check(with_value(file, "thing/text", 4, '\xFF')));
 }
 
 TEST("a name that belongs into a hash table which there is not does not pass the check of a vocabulary") {

@@ -23,10 +23,9 @@ from oplt.reports import Bucket, Report, Run
 from oplt.validation import (
     NamedRows,
     Texts,
+    as_inputs,
     as_labels,
     as_labels_of_one,
-    as_rows,
-    as_texts,
     as_weight,
     check_names,
     listed,
@@ -164,7 +163,7 @@ def _is_matrix(value: Any) -> bool:
 def _paired(X: Any, Y: Any) -> Iterator[tuple[Any, list[Label]]]:  # noqa: N803 (matrices)
     """Examples of what `learn_many` takes. Without a model to ask, texts are known by what they are."""
     values = frames.as_values(X, "X") if frames.is_frame(X) and frames.is_column(X, "X") else X
-    rows = as_texts(values) if isinstance(values, list) and values and isinstance(values[0], str) else as_rows(values)
+    rows = as_inputs(values, texts=isinstance(values, list) and bool(values) and isinstance(values[0], str))
     labels = as_labels(Y, len(rows))
     return zip(_each(rows), (listed(labels.chunk(i, i + 1).names) for i in range(len(labels))), strict=True)
 

@@ -12,6 +12,7 @@ import numpy as np
 from oplt import _core
 from oplt._typing import Label
 from oplt.params import BatchSettings, Settings, TextSettings
+from oplt.persistence import SavedModel
 
 __all__ = ["Block", "Inspection", "LabelCount", "LabelCounts", "TreeSize", "inspect"]
 
@@ -60,6 +61,8 @@ class Inspection:
     ----------
     kind
         ``"online"``, or ``"batch"`` for a batch-trained model.
+    only_predicts
+        Whether `PLT.for_prediction` made it, so that it cannot be updated.
     takes
         What its examples are: ``"texts"`` or ``"features"``.
     settings
@@ -73,12 +76,13 @@ class Inspection:
     largest_blocks
         The nodes whose children's classifiers have the most weights, over all trees.
     memory
-        Bytes by part. Its values sum to `memory_bytes`.
+        Bytes by part, without what lies in a mapped file. Its values sum to `memory_bytes`.
     labels
         The most and least frequent labels; None for a model without a label memory, which alone counts them.
     """
 
     kind: Literal["online", "batch"]
+    only_predicts: bool
     takes: Literal["texts", "features"]
     settings: dict[str, Any]
     changed: dict[str, Any]
@@ -116,11 +120,13 @@ class Inspection:
         return {**asdict(self), **{name: getattr(self, name) for name in sums}}
 
 
-def inspect(settings: Settings | BatchSettings, state: _core.ModelState, n: int) -> Inspection:
+def inspect(model: SavedModel, n: int) -> Inspection:
     """Look at a model; `n` is how many blocks and labels are named at each end."""
+    settings, state = model.settings, model.state
     trees = _core.tree_sizes(state)
     return Inspection(
         kind="online" if isinstance(settings, Settings) else "batch",
+        only_predicts=model.only_predicts,
         takes="texts" if settings.features else "features",
         settings=asdict(settings),
         changed=_changed(settings),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from pathlib import Path
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 from weakref import WeakSet
 
 import numpy as np
@@ -30,10 +30,9 @@ from oplt.validation import (
     NamedLabels,
     NamedRows,
     Texts,
+    as_inputs,
     as_labels,
     as_labels_of_one,
-    as_rows,
-    as_texts,
     as_weight,
     as_weights,
 )
@@ -305,7 +304,7 @@ class OnlinePLT(Predictor):
         """
         check_setting_names("OnlinePLT.warm_start", settings)
         text = as_text_features(settings.get("features"))
-        rows = as_rows(cast("Rows", X)) if text is None else as_texts(X)
+        rows = as_inputs(X, texts=text is not None)
         labels, checked_weights = as_labels(Y, len(rows)), as_weights(weights, len(rows))
         threads = settings.get("threads", 1)
         own = Settings(**{name: value for name, value in settings.items() if name not in ("threads", "features")})
@@ -367,7 +366,7 @@ class OnlinePLT(Predictor):
             self._core.learn(rows.chunk(begin, end).to_core(), y.indptr, y.names, w, self._threads)
 
 
-def _from_bytes(cls: type[OnlinePLT], data: bytes, threads: int) -> OnlinePLT:
+def _from_bytes(cls: type[OnlinePLT], data: bytearray, threads: int) -> OnlinePLT:
     return cls._learning(persistence.from_bytes(data), threads)
 
 

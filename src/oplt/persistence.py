@@ -32,6 +32,7 @@ __all__ = [
     "SavedModel",
     "fingerprint",
     "from_bytes",
+    "part_sizes",
     "read",
     "replacing",
     "to_bytes",
@@ -78,7 +79,7 @@ def _decoded(encoded: bytes) -> tuple[AnySettings, bool]:
         unknown = set(given) - {one.name for one in declared(kind)}
         known = kind(**{name: value for name, value in given.items() if name not in unknown})
         only_predicts = bool(header["only_predicts"])
-    except (ValueError, TypeError, LookupError, InvalidParameterError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError, InvalidParameterError) as error:
         raise ModelFormatError("model-damaged", f"the settings cannot be read: {error}") from None
     if unknown:
         raise ModelFormatError(
@@ -94,11 +95,11 @@ def fingerprint(model: SavedModel) -> str:
     return model.state.checksum(_encoded(model)).hex()
 
 
-def to_bytes(model: SavedModel) -> bytes:
+def to_bytes(model: SavedModel) -> bytearray:
     """Make the content of a model file."""
-    buffer = bytearray()
-    model.state.save(_encoded(model), buffer.extend)
-    return bytes(buffer)
+    content = bytearray()
+    model.state.save(_encoded(model), content.extend)
+    return content
 
 
 def write(model: SavedModel, path: Path) -> None:
@@ -111,21 +112,34 @@ def read(path: Path, *, verify: bool) -> SavedModel:
     """Load a model file. Large parts stay in the file until they are written."""
     try:
         with path.open("rb") as file:
-            content = file.read(len(MODEL.magic))
-            if content != MODEL.magic:
-                _refuse_kind(content + file.read(16))
-            if _core.CAN_MAP:
-                return _loaded(_core.ModelFile.map(file.fileno()), verify=verify)
-            return from_bytes(content + file.read(), verify=verify)
+            return _loaded(_opened(file), verify=verify)
     except ModelFormatError as error:
         raise error.at(str(path)) from None
 
 
-def from_bytes(content: bytes, *, verify: bool = True) -> SavedModel:
+def part_sizes(path: Path) -> dict[str, int]:
+    """Tell how many bytes of a model file each part takes: features, labels, trees, ranking and others."""
+    with path.open("rb") as file:
+        arrays = _opened(file).sizes()
+    parts: dict[str, int] = {}
+    for name, n_bytes in arrays.items():
+        part = name.partition("/")[0]
+        parts[part] = parts.get(part, 0) + n_bytes
+    return parts
+
+
+def from_bytes(content: bytes | bytearray, *, verify: bool = True) -> SavedModel:
     """Make a model of the content of a model file."""
     if not content.startswith(MODEL.magic):
         _refuse_kind(content)
     return _loaded(_core.ModelFile.copy(content), verify=verify)
+
+
+def _opened(file: IO[bytes]) -> _core.ModelFile:
+    begin = file.read(len(MODEL.magic))
+    if begin != MODEL.magic:
+        _refuse_kind(begin + file.read(16))
+    return _core.ModelFile.map(file.fileno()) if _core.CAN_MAP else _core.ModelFile.copy(begin + file.read())
 
 
 def _loaded(file: _core.ModelFile, *, verify: bool) -> SavedModel:
@@ -135,16 +149,16 @@ def _loaded(file: _core.ModelFile, *, verify: bool) -> SavedModel:
     return SavedModel(settings, _core.ModelState.load(file, settings.to_load(), verify), only_predicts)
 
 
-def _refuse_kind(content: bytes) -> None:
+def _refuse_kind(content: bytes | bytearray) -> None:
     raise ModelFormatError("not-a-model-file", f"not an oplt {MODEL.name}: {what_is(content)}")
 
 
-def what_is(data: bytes) -> str:
+def what_is(data: bytes | bytearray) -> str:
     """Say what a file of another kind is."""
     for kind in (MODEL, TREE):
         if data.startswith(kind.magic):
             return f"it is an oplt {kind.name}, which {kind.reader} reads"
-    return f"it begins with {data[:16]!r}" if data else "it is empty"
+    return f"it begins with {bytes(data[:16])!r}" if data else "it is empty"
 
 
 @contextmanager
@@ -172,7 +186,10 @@ def replacing(path: Path, kind: Kind | None = None) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
+            if os.name == "posix":  # while it is locked, so that no other save takes it for abandoned
+                temporary.replace(path)
+        if os.name != "posix":  # where an open file cannot be renamed
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
     _sync_directory(path.parent)
@@ -189,8 +206,7 @@ def _create(temporary: Path, target: Path) -> int:
     while True:
         if target.exists():
             handle = os.open(temporary, flags, 0o600)
-            with suppress(OSError):
-                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+            _take_access_from(target, temporary)
         else:
             handle = os.open(temporary, flags, 0o666)  # less the umask
         if os.name != "posix":
@@ -200,6 +216,16 @@ def _create(temporary: Path, target: Path) -> int:
         if temporary.exists():
             return handle
         os.close(handle)  # another save took it for abandoned before it was locked
+
+
+def _take_access_from(target: Path, temporary: Path) -> None:
+    """Give a file the owner and permissions of another one, as far as the process may."""
+    status = target.stat()
+    if hasattr(os, "chown"):
+        with suppress(OSError):
+            os.chown(temporary, status.st_uid, status.st_gid)
+    with suppress(OSError):
+        temporary.chmod(stat.S_IMODE(status.st_mode))
 
 
 def _remove_abandoned(folder: Path, family: str) -> None:

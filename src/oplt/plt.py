@@ -23,7 +23,7 @@ from oplt.predictor import Predictor, State
 from oplt.text import TextFeatures, as_text_features, core_of, rows_to_cluster, settings_of
 from oplt.tree import LabelTree
 from oplt.tree._builders import cluster
-from oplt.validation import NamedLabels, NamedRows, Texts, as_labels, as_rows, as_texts, as_weights
+from oplt.validation import NamedLabels, NamedRows, Texts, as_inputs, as_labels, as_weights
 from oplt.wording import briefly
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class PLT(Predictor):
             trees=cast("int", trees) if given is None else len(given),
             features=settings_of(text),
         )
-        x = as_rows(cast("Rows", X)) if text is None else as_texts(X)
+        x = as_inputs(X, texts=text is not None)
         y, checked_weights = as_labels(Y, len(x)), as_weights(weights, len(x))
         if len(x) == 0:
             raise InvalidInputError(
@@ -190,11 +190,17 @@ class PLT(Predictor):
         """
         return cls._of(persistence.read(Path(path), verify=verify), threads)
 
+    def __copy__(self) -> Self:
+        return self  # it never changes
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Self:
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _from_bytes, (type(self), persistence.to_bytes(self._saved()), self._threads)
 
 
-def _from_bytes(cls: type[PLT], data: bytes, threads: int) -> PLT:
+def _from_bytes(cls: type[PLT], data: bytearray, threads: int) -> PLT:
     return cls._of(persistence.from_bytes(data), threads)
 
 

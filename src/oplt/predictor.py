@@ -19,7 +19,7 @@ from oplt.persistence import SavedModel
 from oplt.predictions import Predictions, named
 from oplt.text import TextFeatures
 from oplt.tree import LabelTree
-from oplt.validation import NamedRows, Texts, as_row, as_rows, as_text, as_texts
+from oplt.validation import NamedRows, Texts, as_input, as_inputs
 
 __all__ = ["Predictor", "State"]
 
@@ -92,10 +92,10 @@ class Predictor:
         return self._predict(self._as_rows(X), search_params(k, threshold, beam), self._threads)
 
     def _as_row(self, x: Row | str) -> NamedRows | Texts:
-        return as_text(x) if self._settings.features else as_row(cast("Row", x))
+        return as_input(x, texts=self._settings.features is not None)
 
     def _as_rows(self, X: Rows | Iterable[str]) -> NamedRows | Texts:  # noqa: N803 (a matrix)
-        return as_texts(X) if self._settings.features else as_rows(cast("Rows", X))
+        return as_inputs(X, texts=self._settings.features is not None)
 
     def _predict(self, rows: NamedRows | Texts, params: _SearchParams, threads: int) -> Predictions:
         state = self._state()
@@ -185,7 +185,7 @@ class Predictor:
         >>> found.labels.most[0]
         LabelCount(label='dog', n_examples=2)
         """
-        return inspection.inspect(self._settings, self._state(), count("n", n, least=0))
+        return inspection.inspect(self._saved(), count("n", n, least=0))
 
     @property
     def settings(self) -> dict[str, Any]:

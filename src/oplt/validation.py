@@ -29,6 +29,8 @@ __all__ = [
     "NamedLabels",
     "NamedRows",
     "Texts",
+    "as_input",
+    "as_inputs",
     "as_labels",
     "as_labels_of_one",
     "as_row",
@@ -113,6 +115,16 @@ class Texts:
 
 
 # --- One example ------------------------------------------------------------------------------------------------------
+
+
+def as_input(x: Row | str, *, texts: bool) -> NamedRows | Texts:
+    """Features or text of one example, as the model takes one or the other."""
+    return as_text(x) if texts else as_row(cast("Row", x))
+
+
+def as_inputs(X: Rows | Iterable[str], *, texts: bool) -> NamedRows | Texts:  # noqa: N803 (a matrix)
+    """Features or texts of many examples."""
+    return as_texts(X) if texts else as_rows(cast("Rows", X))
 
 
 def as_row(x: Row) -> NamedRows:

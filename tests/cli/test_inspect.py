@@ -39,6 +39,9 @@ def test_json_has_the_facts_of_the_model_and_of_its_file(tmp_path: Path) -> None
     assert found.pop("path") == str(path)
     assert found.pop("file_bytes") == path.stat().st_size
     assert found.pop("format_version") == 2
+    parts = found.pop("file_parts")
+    assert set(parts) == {"features", "labels", "ranking", "settings", "trees"}
+    assert 0 < sum(parts.values()) < path.stat().st_size
     assert found.pop("fingerprint") == model.fingerprint()
     again = OnlinePLT.load(path)  # memory differs a little: what was loaded has no room to spare
     assert found == json.loads(json.dumps(again.inspect(3).to_dict()))
@@ -46,7 +49,19 @@ def test_json_has_the_facts_of_the_model_and_of_its_file(tmp_path: Path) -> None
 
 def test_keys_are_stable(tmp_path: Path) -> None:
     assert set(json.loads(run(saved(tmp_path)[1], "--json").stdout)) == {
-        *("path", "file_bytes", "format_version", "kind", "takes", "settings", "changed", "n_examples", "n_labels"),
+        *(
+            "path",
+            "file_bytes",
+            "file_parts",
+            "format_version",
+            "kind",
+            "only_predicts",
+            "takes",
+            "settings",
+            "changed",
+            "n_examples",
+            "n_labels",
+        ),
         *("n_features", "trees", "largest_blocks", "memory", "labels", "n_nodes", "n_weights", "depth", "memory_bytes"),
     }
 
@@ -92,13 +107,15 @@ def test_columns_stand_under_each_other_whatever_the_script(tmp_path: Path) -> N
     assert lines[begin + 1 :] == ["  cheese   1 example", "  チーズ   1 example", "  می\u200cخواهم  1 example"]
 
 
-def test_several_trees_and_a_model_that_was_trained_at_once(tmp_path: Path) -> None:
+def test_several_trees_a_batch_trained_model_and_one_for_prediction(tmp_path: Path) -> None:
     text = run(saved(tmp_path, trees=2)[1]).stdout
     assert "(2 trees, depth 2 and 2)" in text
     assert "node 0 of tree 1" in text
     PLT.fit(X, Y).save(tmp_path / "batch.oplt")
     text = run(tmp_path / "batch.oplt").stdout
-    assert "was trained at once and learns no more" in text
+    assert "a batch-trained model of features (" in text
+    PLT.load(saved(tmp_path)[1]).for_prediction().save(tmp_path / "small.oplt")
+    assert "a model of features for prediction only (" in run(tmp_path / "small.oplt").stdout
     assert "frequent" not in text  # nobody has counted them
 
 

@@ -6,11 +6,12 @@ import copy
 import os
 import pickle
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from oplt import InvalidInputError, ModelFormatError, OnlinePLT, OpltError
+from oplt import PLT, InvalidInputError, ModelFormatError, OnlinePLT, OpltError, persistence
 from oplt.datasets import make_stream
 
 
@@ -79,8 +80,17 @@ def test_a_newer_format_is_refused_saying_so(model: OnlinePLT, tmp_path: Path) -
     data = bytearray(path.read_bytes())
     data[8] = 99
     path.write_bytes(data)
-    with pytest.raises(ModelFormatError, match="m.oplt: the file has format version 99, .*: install a newer oplt"):
+    with pytest.raises(ModelFormatError, match="m.oplt: the file has format version 99, .*a newer one") as raised:
         OnlinePLT.load(path)
+    assert raised.value.code == "format-version-unknown"
+
+
+@pytest.mark.parametrize("settings", [b"[]", b'{"kind": "online", "settings": []}', b"[" * 100_000])
+def test_settings_that_are_none_are_reported_as_damage(model: OnlinePLT, settings: bytes) -> None:
+    content = bytearray()
+    model._core.snapshot().save(settings, content.extend)
+    with pytest.raises(ModelFormatError, match="the settings cannot be read"):
+        persistence.from_bytes(content)
 
 
 def test_another_file_is_not_overwritten(model: OnlinePLT, tmp_path: Path) -> None:
@@ -115,6 +125,25 @@ def test_saving_again_keeps_the_permissions(model: OnlinePLT, tmp_path: Path) ->
     path.chmod(0o640)
     model.save(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away")
+def test_saving_again_keeps_the_owner(model: OnlinePLT, tmp_path: Path) -> None:
+    path = tmp_path / "m.oplt"
+    model.save(path)
+    os.chown(path, 1000, 1000)
+    model.save(path)
+    assert (path.stat().st_uid, path.stat().st_gid) == (1000, 1000)
+
+
+def test_saves_to_one_file_at_the_same_time_all_succeed(model: OnlinePLT, tmp_path: Path) -> None:
+    path = tmp_path / "m.oplt"
+    snapshot = model.snapshot()
+    with ThreadPoolExecutor(4) as pool:
+        for saved in [pool.submit(snapshot.save, path) for _ in range(400)]:
+            saved.result()
+    assert [file.name for file in tmp_path.iterdir()] == ["m.oplt"]
+    assert PLT.load(path).fingerprint() == snapshot.fingerprint()
 
 
 def test_a_missing_folder_is_named(model: OnlinePLT, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -326,3 +327,9 @@ def test_an_interrupted_training_ends_inside_a_node(
             normalize=False,
             threads=threads,
         )
+
+
+def test_a_copy_of_what_never_changes_is_itself() -> None:
+    model = PLT.fit([{"a": 1}, {"b": 1}], ["x", "y"])
+    assert copy.copy(model) is model
+    assert copy.deepcopy([model])[0] is model

@@ -15,6 +15,7 @@ from oplt.cli._console import print_json, quiet_option
 from oplt.cli._options import Command, json_option
 from oplt.cli._progress import bytes_as_text
 from oplt.inspection import Inspection, LabelCount
+from oplt.persistence import part_sizes
 from oplt.plt import PLT
 from oplt.wording import number_of, on_one_line, width
 
@@ -24,10 +25,11 @@ Rows = Sequence[tuple[str, ...]]
 
 _PARTS = {
     "trees": "trees and classifiers",
-    "label_memory": "label memory",
+    "ranking": "label memory",
     "warm_up": "examples of the warm-up",
-    "label_names": "names of labels",
+    "labels": "names of labels",
     "features": "features",
+    "settings": "settings",
 }
 
 
@@ -49,7 +51,7 @@ _PARTS = {
 @json_option
 @quiet_option
 def command(model_path: Path, show_all: bool, n: int, fingerprint: bool, as_json: bool) -> None:
-    """Show what is in a model: its kind and settings, its size and memory, its largest nodes, its labels.
+    """Show what is in a model: its kind and settings, its size by part, its largest nodes, its labels.
 
     \b
       oplt inspect tags.oplt
@@ -61,13 +63,18 @@ def command(model_path: Path, show_all: bool, n: int, fingerprint: bool, as_json
     n_bytes = model_path.stat().st_size
     digest = {"fingerprint": model.fingerprint()} if fingerprint else {}
     if as_json:
-        file = {"path": str(model_path), "file_bytes": n_bytes, "format_version": FORMAT_VERSION}
+        file = {
+            "path": str(model_path),
+            "file_bytes": n_bytes,
+            "file_parts": part_sizes(model_path),
+            "format_version": FORMAT_VERSION,
+        }
         print_json({**file, **digest, **found.to_dict()})
         return
     click.echo(f"{model_path}: {_what(found)} ({bytes_as_text(n_bytes)}, format {FORMAT_VERSION})")
     _show("Settings" if show_all else "Settings that differ from the defaults", _settings(found, show_all=show_all))
     _show("Learnt", [*_learnt(found), *digest.items()])
-    _show(f"Memory: {bytes_as_text(found.memory_bytes)}", _memory(found))
+    _show(f"File: {bytes_as_text(n_bytes)}", _parts(part_sizes(model_path)))
     _show("Nodes whose children have the most weights", _blocks(found))
     if found.labels is not None:
         _show("Most frequent labels", _counts(found.labels.most))
@@ -75,8 +82,9 @@ def command(model_path: Path, show_all: bool, n: int, fingerprint: bool, as_json
 
 
 def _what(found: Inspection) -> str:
-    how = "learns online" if found.kind == "online" else "was trained at once and learns no more"
-    return f"a model of {found.takes} that {how}"
+    if found.kind == "batch":
+        return f"a batch-trained model of {found.takes}"
+    return f"a model of {found.takes} " + ("for prediction only" if found.only_predicts else "that learns online")
 
 
 def _show(title: str, rows: Rows) -> None:
@@ -120,9 +128,9 @@ def _learnt(found: Inspection) -> list[tuple[str, str]]:
     ]
 
 
-def _memory(found: Inspection) -> Rows:
-    parts = sorted(found.memory.items(), key=lambda part: -part[1])
-    return [(_PARTS[name], *bytes_as_text(n_bytes).split(" ")) for name, n_bytes in parts if n_bytes]
+def _parts(sizes: dict[str, int]) -> Rows:
+    parts = sorted(sizes.items(), key=lambda part: -part[1])
+    return [(_PARTS.get(name, name), *bytes_as_text(n_bytes).split(" ")) for name, n_bytes in parts]
 
 
 def _blocks(found: Inspection) -> Rows:
