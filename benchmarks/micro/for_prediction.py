@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Size and precision of models that are saved for prediction only, by how much is pruned.
+"""Size and precision of models that are saved for prediction only: pruned, in half precision, or both.
 
-Run: python benchmarks/micro/for_prediction.py nvd-cpe [--prune 0 0.05 0.1 0.2] [--test-rows 20000]
+Run: python benchmarks/micro/for_prediction.py nvd-cpe [--test-rows 20000]
 """
 
 from __future__ import annotations
@@ -18,12 +18,20 @@ from data import load, part, precision_at
 
 from oplt import PLT, OnlinePLT
 
+WAYS: list[dict[str, Any]] = [
+    {},
+    {"prune": 0.05},
+    {"prune": 0.1},
+    {"prune": 0.2},
+    {"half": True},
+    {"half": True, "prune": 0.1},
+]
+
 
 def main() -> None:
     """Learn one model, and print a row for each way to save it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data")
-    parser.add_argument("--prune", type=float, nargs="*", default=[0.0, 0.05, 0.1, 0.2, 0.4])
     parser.add_argument("--test-rows", type=int, default=20_000)
     args = parser.parse_args()
     X, Y = load(part(args.data, "train"))
@@ -31,10 +39,11 @@ def main() -> None:
     model = OnlinePLT(threads=2)
     model.learn_many(X, Y)
     whole = model.snapshot()
-    print(f"{args.data}: {whole}\n\n| saved | MB | P@1 | P@3 | P@5 |\n|---|---|---|---|---|")
+    print(f"{args.data}: {whole}\n\n| saved as | MB | P@1 | P@3 | P@5 |\n|---|---|---|---|---|")
     row("whole", whole, X_test, Y_test)
-    for prune in args.prune:
-        row(f"for prediction, prune={prune:g}", whole.for_prediction(prune=prune), X_test, Y_test)
+    for way in WAYS:
+        arguments = ", ".join(f"{name}={value}" for name, value in way.items())
+        row(f"`for_prediction({arguments})`", whole.for_prediction(**way), X_test, Y_test)
 
 
 def row(name: str, model: PLT, X: Any, Y: list[list[int]]) -> None:

@@ -195,8 +195,10 @@ void bind_state(nb::module_& m) {
       .def("checksum", &checksum, "settings"_a)
       .def(
           "for_prediction",
-          [](const ModelState& state, Real prune) { return without_gil([&] { return state.for_prediction(prune); }); },
-          "prune"_a)
+          [](const ModelState& state, Real prune, bool half) {
+            return without_gil([&] { return state.for_prediction(prune, half); });
+          },
+          "prune"_a, "half"_a)
       .def("text_features", &text_features, nb::rv_policy::take_ownership, "A copy of them, or None.",
            nb::sig("def text_features(self) -> TextFeatures | None"))
       .def("tree", &tree, "number"_a = 0, "Parents and label ids of the nodes; NONE for none.")

@@ -23,14 +23,27 @@ struct BlockHeader {
 
 constexpr std::uint32_t kHasAuxiliary = 1;
 constexpr std::uint32_t kHasAccumulators = 2;
+constexpr std::uint32_t kHasHalfWeights = 4;
 
 using Slot = FeatureRows::Slot;
 static_assert(sizeof(Slot) == sizeof(Arena::Word) && alignof(Slot) <= alignof(Arena::Word));
 
+std::uint32_t flags_of(const SiblingBlock& block) {
+  const std::uint32_t auxiliary = block.has_auxiliary() ? kHasAuxiliary : 0;
+  switch (block.rows().content()) {
+    case RowContent::kWeightsAndAccumulators:
+      return auxiliary | kHasAccumulators;
+    case RowContent::kHalfWeights:
+      return auxiliary | kHasHalfWeights;
+    case RowContent::kWeights:
+      break;
+  }
+  return auxiliary;
+}
+
 BlockHeader header_of(const SiblingBlock& block, std::size_t n_rows, std::size_t n_slots, std::size_t n_words) {
-  const std::uint32_t flags =
-      (block.has_auxiliary() ? kHasAuxiliary : 0) | (block.rows().has_accumulators() ? kHasAccumulators : 0);
-  return {flags, block.n_children(), block.rows().mask_words(), static_cast<std::uint32_t>(n_rows), n_slots, n_words};
+  return {flags_of(block), block.n_children(), block.rows().mask_words(), static_cast<std::uint32_t>(n_rows), n_slots,
+          n_words};
 }
 
 /// Where each row lies comes first, then the rows, one at a time: a block is never twice in memory.
@@ -70,6 +83,19 @@ void expect(bool holds, const char* what) {
   }
 }
 
+RowContent content_of(const BlockHeader& header) {
+  switch (header.flags & ~kHasAuxiliary) {
+    case 0:
+      return RowContent::kWeights;
+    case kHasAccumulators:
+      return RowContent::kWeightsAndAccumulators;
+    case kHasHalfWeights:
+      return RowContent::kHalfWeights;
+    default:
+      throw FormatError("a sibling block is damaged: its flags are unknown");
+  }
+}
+
 /// Without an empty slot, looking for a feature would never end.
 bool leaves_slots_empty(const BlockHeader& header) {
   return header.n_slots == 0 ? header.n_rows == 0
@@ -103,7 +129,7 @@ Blocks load_blocks(const ArrayReader& in, const std::string& prefix) {
     expect(leaves_slots_empty(header), "its slots are not enough for its rows");
     FeatureRows offsets(cells.part<Slot>(take(header.n_slots), header.n_slots), header.n_rows);
     Arena arena(cells.part(take(header.n_words), header.n_words));
-    PackedRows rows(header.mask_words, (header.flags & kHasAccumulators) != 0, std::move(offsets), std::move(arena));
+    PackedRows rows(header.mask_words, content_of(header), std::move(offsets), std::move(arena));
     blocks.emplace_back(SiblingBlock((header.flags & kHasAuxiliary) != 0, header.n_children, std::move(rows)));
   }
   expect(next == cells.size(), "cells are left over");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/half.hpp"
 #include "base/math.hpp"
 #include "blocks/kernel_steps.hpp"
 
@@ -12,14 +13,16 @@ namespace oplt {
 
 namespace {
 
+/// Weight: Real or Half. The arithmetic is the same.
+template <class Weight>
 void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores) {
   std::fill_n(scores, n_scores(shape), Real{0});
   for (std::size_t i = 0; i < n_rows; ++i) {
     if (rows[i] == nullptr) {
       continue;
     }
-    const Real* weight = weights_of(rows[i], shape.mask_words);
-    const Real inverse = inverse_weight(*weight);
+    const Weight* weight = weights_of<Weight>(rows[i], shape.mask_words);
+    const Real inverse = inverse_weight(to_real(*weight));
     const auto add = [&](std::uint32_t word, MaskWord columns, auto next_weight) {
       for (; columns != 0; columns &= columns - 1) {
         scores[word * kWordColumns + static_cast<std::uint32_t>(std::countr_zero(columns))] +=
@@ -27,7 +30,7 @@ void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, 
       }
     };
     for (std::uint32_t word = 0; word < shape.mask_words; ++word) {
-      add(word, rows[i][word], [&] { return *weight++; });
+      add(word, rows[i][word], [&] { return to_real(*weight++); });
     }
     for_each_pending(rows[i], shape,
                      [&](std::uint32_t word, MaskWord pending) { add(word, pending, [&] { return inverse; }); });
@@ -80,7 +83,7 @@ void sigmoids(const Real* in, Real* out, std::size_t n) {
 }  // namespace
 
 const Kernels& portable_kernels() {
-  static constexpr Kernels kPortable{score, step, sigmoids};
+  static constexpr Kernels kPortable{score<Real>, score<Half>, step, sigmoids};
   return kPortable;
 }
 

@@ -28,7 +28,9 @@ struct StepParams {
 struct Kernels {
   /// scores[column] = sum of weight · value over the rows, in their order; null stands for a row that is not there.
   /// Writes n_scores(shape) of them.
-  void (*score)(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores);
+  using Score = void(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores);
+  Score* score;
+  Score* score_halves;  // of rows that hold RowContent::kHalfWeights
 
   /// Gives each row the cells that it is to have (`after`: mask_words for each row, what it has and the active ones
   /// among them) and lets all active cells take a step of AdaGrad: G += g², w -= learning_rate · g / sqrt(eps + G),

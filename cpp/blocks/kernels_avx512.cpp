@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "base/half.hpp"
 #include "base/math.hpp"
 
 namespace oplt {
@@ -17,13 +18,16 @@ namespace {
 
 // Only from here on, below all headers: their inline functions must run on any machine.
 #pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,bmi,bmi2,popcnt,lzcnt")
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,bmi,bmi2,popcnt,lzcnt,f16c")
 
 constexpr std::uint32_t kGroups = kWordColumns / kLanes;
 
 inline __mmask16 lanes_of(MaskWord mask, std::uint32_t group) {
   return static_cast<__mmask16>(mask >> (kLanes * group));
 }
+
+/// The mask of the first `count` of up to 16 lanes.
+inline std::uint32_t first_lanes(std::uint32_t count) { return _bzhi_u32(0xFFFF, count); }
 
 // Vectors of 4, 8 and 16 numbers. Narrow rows take narrow ones: a wide load that reaches into a neighbouring row, just
 // stored to, would have to wait for that store, and narrow roots and divisions are faster.
@@ -36,6 +40,10 @@ struct Lanes4 {
   }
   static Vector expand(std::uint32_t mask, const Real* from) {
     return _mm_maskz_expandloadu_ps(static_cast<__mmask8>(mask), from);
+  }
+  static Vector expand(std::uint32_t mask, const Half* from) {
+    const __m128i halves = _mm_maskz_loadu_epi16(static_cast<__mmask8>(first_lanes(count_bits(mask))), from);
+    return _mm_maskz_expand_ps(static_cast<__mmask8>(mask), _mm_cvtph_ps(halves));
   }
   static Vector compress(std::uint32_t mask, Vector v) { return _mm_maskz_compress_ps(static_cast<__mmask8>(mask), v); }
   static Vector blend(std::uint32_t mask, Vector no, Vector yes) {
@@ -54,6 +62,10 @@ struct Lanes8 {
   }
   static Vector expand(std::uint32_t mask, const Real* from) {
     return _mm256_maskz_expandloadu_ps(static_cast<__mmask8>(mask), from);
+  }
+  static Vector expand(std::uint32_t mask, const Half* from) {
+    const __m128i halves = _mm_maskz_loadu_epi16(static_cast<__mmask8>(first_lanes(count_bits(mask))), from);
+    return _mm256_maskz_expand_ps(static_cast<__mmask8>(mask), _mm256_cvtph_ps(halves));
   }
   static Vector compress(std::uint32_t mask, Vector v) {
     return _mm256_maskz_compress_ps(static_cast<__mmask8>(mask), v);
@@ -77,6 +89,10 @@ struct Lanes16 {
   static Vector expand(std::uint32_t mask, const Real* from) {
     return _mm512_maskz_expandloadu_ps(static_cast<__mmask16>(mask), from);
   }
+  static Vector expand(std::uint32_t mask, const Half* from) {
+    const __m256i halves = _mm256_maskz_loadu_epi16(static_cast<__mmask16>(first_lanes(count_bits(mask))), from);
+    return _mm512_maskz_expand_ps(static_cast<__mmask16>(mask), _mm512_maskz_cvtph_ps(0xFFFF, halves));
+  }
   static Vector compress(std::uint32_t mask, Vector v) {
     return _mm512_maskz_compress_ps(static_cast<__mmask16>(mask), v);
   }
@@ -89,17 +105,20 @@ struct Lanes16 {
   static Vector sqrt(Vector v) { return _mm512_maskz_sqrt_ps(0xFFFF, v); }
 };
 
+inline Real first_weight(const Real* weights) { return *weights; }
+inline Real first_weight(const Half* weights) { return _cvtsh_ss(weights->bits); }
+
 /// Some columns of a row in one vector: its cells, and the inverse of its auxiliary weight for the pending ones.
-template <class Lanes>
-inline typename Lanes::Vector unpack_weights(MaskWord mask, MaskWord pending, const Real* weights,
+template <class Lanes, class Weight>
+inline typename Lanes::Vector unpack_weights(MaskWord mask, MaskWord pending, const Weight* weights,
                                              typename Lanes::Vector inverse) {
   const auto cells = Lanes::expand(static_cast<std::uint32_t>(mask), weights);
   return Lanes::blend(static_cast<std::uint32_t>(pending), cells, inverse);
 }
 
 /// Scores of a block of one word and at most kVectors of columns. They stay in registers over all rows.
-/// Adding w·x = 0 for absent cells changes no bit of a sum.
-template <class Lanes, std::uint32_t kVectors>
+/// Adding w·x = 0 for absent cells changes no bit of a sum. Weight: Real or Half, as for all that scores.
+template <class Weight, class Lanes, std::uint32_t kVectors>
 void score_narrow(const MaskWord* const* rows, const Real* values, std::size_t n_rows, MaskWord columns, Real* scores) {
   typename Lanes::Vector sums[kVectors];
   if (Lanes::kSize * kVectors < kLanes) {
@@ -114,8 +133,8 @@ void score_narrow(const MaskWord* const* rows, const Real* values, std::size_t n
     }
     MaskWord mask = *rows[i];
     MaskWord pending = PendingColumns(&mask, 1).in(0) & columns;
-    const Real* weights = weights_of(rows[i], 1);
-    const auto inverse = Lanes::all(inverse_weight(*weights));
+    const Weight* weights = weights_of<Weight>(rows[i], 1);
+    const auto inverse = Lanes::all(inverse_weight(first_weight(weights)));
     const auto x = Lanes::all(values[i]);
 #pragma GCC unroll 4
     for (std::uint32_t group = 0; group < kVectors; ++group) {
@@ -133,21 +152,22 @@ void score_narrow(const MaskWord* const* rows, const Real* values, std::size_t n
   }
 }
 
+template <class Weight>
 void score_wide(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores) {
   std::fill_n(scores, n_scores(shape), Real{0});
   for (std::size_t i = 0; i < n_rows; ++i) {
     if (rows[i] == nullptr) {
       continue;
     }
-    const Real* weights = weights_of(rows[i], shape.mask_words);
-    const __m512 inverse = _mm512_set1_ps(inverse_weight(*weights));
+    const Weight* weights = weights_of<Weight>(rows[i], shape.mask_words);
+    const __m512 inverse = _mm512_set1_ps(inverse_weight(first_weight(weights)));
     const __m512 x = _mm512_set1_ps(values[i]);
     const auto add = [&](Real* out, __m512 w) { _mm512_storeu_ps(out, _mm512_loadu_ps(out) + w * x); };
     for (std::uint32_t word = 0; word < shape.mask_words; ++word) {
       Real* out = scores + word * kWordColumns;
       for (MaskWord mask = rows[i][word]; mask != 0; mask >>= kLanes, out += kLanes) {
         const __mmask16 lanes = lanes_of(mask, 0);
-        add(out, _mm512_maskz_expandloadu_ps(lanes, weights));
+        add(out, Lanes16::expand(lanes, weights));
         weights += count_bits(lanes);
       }
     }
@@ -160,22 +180,23 @@ void score_wide(const MaskWord* const* rows, const Real* values, std::size_t n_r
   }
 }
 
+template <class Weight>
 void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores) {
   const MaskWord columns = shape.columns_in(0);
   if (shape.n_columns <= Lanes4::kSize) {
-    score_narrow<Lanes4, 1>(rows, values, n_rows, columns, scores);
+    score_narrow<Weight, Lanes4, 1>(rows, values, n_rows, columns, scores);
   } else if (shape.n_columns <= Lanes8::kSize) {
-    score_narrow<Lanes8, 1>(rows, values, n_rows, columns, scores);
+    score_narrow<Weight, Lanes8, 1>(rows, values, n_rows, columns, scores);
   } else if (shape.n_columns <= kLanes) {
-    score_narrow<Lanes16, 1>(rows, values, n_rows, columns, scores);
+    score_narrow<Weight, Lanes16, 1>(rows, values, n_rows, columns, scores);
   } else if (shape.n_columns <= 2 * kLanes) {
-    score_narrow<Lanes16, 2>(rows, values, n_rows, columns, scores);
+    score_narrow<Weight, Lanes16, 2>(rows, values, n_rows, columns, scores);
   } else if (shape.n_columns <= 3 * kLanes) {
-    score_narrow<Lanes16, 3>(rows, values, n_rows, columns, scores);
+    score_narrow<Weight, Lanes16, 3>(rows, values, n_rows, columns, scores);
   } else if (shape.n_columns <= kWordColumns) {
-    score_narrow<Lanes16, 4>(rows, values, n_rows, columns, scores);
+    score_narrow<Weight, Lanes16, 4>(rows, values, n_rows, columns, scores);
   } else {
-    score_wide(rows, values, n_rows, shape, scores);
+    score_wide<Weight>(rows, values, n_rows, shape, scores);
   }
 }
 
@@ -196,7 +217,7 @@ struct Cells {
   }
 
   void compress(std::uint32_t mask, Real* to_weights, Real* to_accumulators) const {
-    const std::uint32_t first = _bzhi_u32(0xFFFF, count_bits(mask));
+    const std::uint32_t first = first_lanes(count_bits(mask));
     Lanes::store(to_weights, first, Lanes::compress(mask, weights));
     Lanes::store(to_accumulators, first, Lanes::compress(mask, accumulators));
   }
@@ -214,7 +235,7 @@ struct Cells {
 template <class Lanes>
 inline void step_packed(std::uint32_t count, std::uint32_t active, Real* weights, Real* accumulators,
                         typename Lanes::Vector gradients, Real value, const StepParams& params) {
-  const std::uint32_t all = _bzhi_u32(0xFFFF, count);
+  const std::uint32_t all = first_lanes(count);
   Cells<Lanes> cells{Lanes::load(all, weights), Lanes::load(all, accumulators)};
   cells.step(active, gradients * Lanes::all(value), params);
   Lanes::store(weights, all, cells.weights);
@@ -327,7 +348,7 @@ void sigmoids(const Real* in, Real* out, std::size_t n) {
 }  // namespace
 
 const Kernels* avx512_kernels() {
-  static constexpr Kernels kAvx512{score, step, sigmoids};
+  static constexpr Kernels kAvx512{score<Real>, score<Half>, step, sigmoids};
   return __builtin_cpu_supports("x86-64-v4") != 0 ? &kAvx512 : nullptr;  // all that was asked for above, and more
 }
 

@@ -6,7 +6,8 @@
 //   mask words (64 columns each) | weights of the cells | their accumulators
 //
 // Cells are those columns whose bit is set, ascending. Weights and accumulators have room for capacity_for(count)
-// cells each, so that the layout follows from the mask alone.
+// cells each, so that the layout follows from the mask alone. Rows that only predict have no accumulators and no room
+// to grow (RowContent).
 //
 // Column 0 is the auxiliary classifier, from which new columns are made (AddLeaf, Algorithm 6). A row that has a cell
 // of it does not get a cell for each new column: *the columns above its last cell are pending*, they are the inverse of
@@ -56,6 +57,13 @@ void for_each_bit(std::span<const MaskWord> mask, Visit visit) {
 /// Cells that are reserved for `count` of them. Powers of two: rows that outgrow their place leave room that others can
 /// use, which finer steps waste (measured: they need more memory, and time to move rows).
 inline std::uint32_t capacity_for(std::uint32_t count) { return std::bit_ceil(count); }
+
+/// What the rows of a block hold for each of their cells.
+enum class RowContent : std::uint8_t {
+  kWeightsAndAccumulators,
+  kWeights,      // for classifiers that take no more steps
+  kHalfWeights,  // the same in half precision
+};
 
 inline constexpr MaskWord kAuxiliaryBit = 1;
 
@@ -116,9 +124,14 @@ void for_each_pending(const MaskWord* mask, RowShape shape, Visit visit) {
 /// None of today's columns is pending in a row that has a cell in the last one.
 inline void mark_none_pending(std::span<MaskWord> mask, RowShape shape) { set_bit(mask, shape.n_columns - 1); }
 
-inline Real* weights_of(MaskWord* row, std::uint32_t mask_words) { return reinterpret_cast<Real*>(row + mask_words); }
-inline const Real* weights_of(const MaskWord* row, std::uint32_t mask_words) {
-  return reinterpret_cast<const Real*>(row + mask_words);
+/// Real, or Half for RowContent::kHalfWeights.
+template <class Weight = Real>
+Weight* weights_of(MaskWord* row, std::uint32_t mask_words) {
+  return reinterpret_cast<Weight*>(row + mask_words);
+}
+template <class Weight = Real>
+const Weight* weights_of(const MaskWord* row, std::uint32_t mask_words) {
+  return reinterpret_cast<const Weight*>(row + mask_words);
 }
 
 }  // namespace oplt

@@ -24,6 +24,14 @@ bool all_finite(const Real* numbers, std::uint32_t n) {
   return all;
 }
 
+bool all_finite(const Half* numbers, std::uint32_t n) {
+  bool all = true;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    all &= (numbers[i].bits & kHalfExponent) != kHalfExponent;
+  }
+  return all;
+}
+
 /// And not negative.
 bool all_sums(const Real* numbers, std::uint32_t n) {
   std::uint32_t most = 0;
@@ -43,15 +51,37 @@ std::uint32_t count_cells(std::span<const MaskWord> mask) { return static_cast<s
 
 }  // namespace
 
+void PackedRows::Row::set(std::uint32_t i, Real weight, Real accumulator) const {
+  if (halves != nullptr) {
+    halves[i] = to_half(weight);
+  } else {
+    weights[i] = weight;
+  }
+  if (accumulators != nullptr) {
+    accumulators[i] = accumulator;
+  }
+}
+
 std::size_t PackedRows::n_words(std::uint32_t count) const {
   static_assert(2 * sizeof(Real) == sizeof(Arena::Word));  // a weight and its accumulator fill one word
-  return mask_words_ + (has_accumulators_ ? capacity_for(count) : (count + 1) / 2);
+  switch (content_) {
+    case RowContent::kWeightsAndAccumulators:
+      return mask_words_ + capacity_for(count);
+    case RowContent::kWeights:
+      return mask_words_ + (count + 1) / 2;
+    case RowContent::kHalfWeights:
+      break;
+  }
+  return mask_words_ + (count + 3) / 4;
 }
 
 PackedRows::Row PackedRows::taken_apart(MaskWord* mask) const {
   const std::uint32_t count = count_cells({mask, mask_words_});
+  if (content_ == RowContent::kHalfWeights) {
+    return {mask, nullptr, weights_of<Half>(mask, mask_words_), nullptr, count};
+  }
   Real* weights = weights_of(mask, mask_words_);
-  return {mask, weights, has_accumulators_ ? weights + capacity_for(count) : nullptr, count};
+  return {mask, weights, nullptr, has_accumulators() ? weights + capacity_for(count) : nullptr, count};
 }
 
 PackedRows::Row PackedRows::add_empty(FeatureId feature, std::span<const MaskWord> mask) {
@@ -142,8 +172,9 @@ std::size_t PackedRows::check_rows(RowShape shape, std::span<MaskWord> begins) c
     expect(found.count > 0, "a row has no cell");
     offset += n_words(found.count);
     expect(offset <= n_all, "a row reaches beyond the end");
-    expect(all_finite(found.weights, found.count), "a weight is not finite");
-    expect(!has_accumulators_ || all_sums(found.accumulators, found.count), "an accumulator is no sum of squares");
+    expect(found.halves == nullptr ? all_finite(found.weights, found.count) : all_finite(found.halves, found.count),
+           "a weight is not finite");
+    expect(!has_accumulators() || all_sums(found.accumulators, found.count), "an accumulator is no sum of squares");
   }
   return n_rows;
 }

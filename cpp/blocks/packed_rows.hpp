@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/half.hpp"
 #include "base/types.hpp"
 #include "blocks/arena.hpp"
 #include "blocks/feature_rows.hpp"
@@ -22,23 +23,23 @@ class PackedRows {
   /// A row, taken apart. Writable, so that one type serves readers and writers.
   struct Row {
     MaskWord* mask;
-    Real* weights;
+    Real* weights;        // null if they are halves
+    Half* halves;         // null if they are not
     Real* accumulators;   // null if the rows have none
     std::uint32_t count;  // of cells
 
+    Real weight(std::uint32_t i) const { return halves == nullptr ? weights[i] : to_real(halves[i]); }
     Real accumulator(std::uint32_t i) const { return accumulators == nullptr ? Real{0} : accumulators[i]; }
+    /// Rounds the weight if the rows hold halves; ignores the accumulator if they hold none.
+    void set(std::uint32_t i, Real weight, Real accumulator) const;
   };
 
-  /// Rows without accumulators take half the room; they are for classifiers that take no more steps.
-  explicit PackedRows(std::uint32_t mask_words = 1, bool has_accumulators = true)
-      : mask_words_(mask_words), has_accumulators_(has_accumulators) {}
+  explicit PackedRows(std::uint32_t mask_words = 1, RowContent content = RowContent::kWeightsAndAccumulators)
+      : mask_words_(mask_words), content_(content) {}
 
   /// Rows that were saved: what slots() and words() gave.
-  PackedRows(std::uint32_t mask_words, bool has_accumulators, FeatureRows offsets, Arena arena)
-      : mask_words_(mask_words),
-        has_accumulators_(has_accumulators),
-        offsets_(std::move(offsets)),
-        arena_(std::move(arena)) {}
+  PackedRows(std::uint32_t mask_words, RowContent content, FeatureRows offsets, Arena arena)
+      : mask_words_(mask_words), content_(content), offsets_(std::move(offsets)), arena_(std::move(arena)) {}
 
   std::span<const FeatureRows::Slot> slots() const { return offsets_.slots(); }
   std::span<const Arena::Word> words() const { return arena_.words(); }
@@ -55,7 +56,8 @@ class PackedRows {
   void check(RowShape shape, std::uint32_t n_features) const;
 
   std::uint32_t mask_words() const { return mask_words_; }
-  bool has_accumulators() const { return has_accumulators_; }
+  RowContent content() const { return content_; }
+  bool has_accumulators() const { return content_ == RowContent::kWeightsAndAccumulators; }
   std::size_t size() const { return offsets_.size(); }
   std::size_t memory_bytes() const { return offsets_.memory_bytes() + arena_.memory_bytes(); }
 
@@ -108,7 +110,7 @@ class PackedRows {
   std::uint32_t grow(std::uint32_t offset, std::uint32_t before, std::uint32_t after);
 
   std::uint32_t mask_words_;
-  bool has_accumulators_;
+  RowContent content_;
   FeatureRows offsets_;
   Arena arena_;
 };

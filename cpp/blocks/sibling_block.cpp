@@ -46,12 +46,12 @@ void SiblingBlock::for_each_cell(const Row& row, Visit visit) const {
   };
   std::uint32_t i = 0;
   for_each_bit({row.mask, rows_.mask_words()}, [&](Column column) {
-    visit_cell(column, row.weights[i], row.accumulator(i));
+    visit_cell(column, row.weight(i), row.accumulator(i));
     ++i;
   });
   for_each_pending(row.mask, shape(), [&](std::uint32_t word, MaskWord pending) {
     for_each_bit({&pending, 1}, [&](Column bit) {
-      visit_cell(word * kWordColumns + bit, inverse_weight(row.weights[0]), row.accumulator(0));
+      visit_cell(word * kWordColumns + bit, inverse_weight(row.weight(0)), row.accumulator(0));
     });
   });
 }
@@ -84,7 +84,9 @@ void SiblingBlock::score(RowView x, BlockScratch& scratch) const {
       prefetch(scratch.row_pointers[i] + kCacheLine);
     }
   }
-  scratch.kernels->score(scratch.row_pointers.data(), x.values.data(), n, shape(), scratch.scores.data());
+  const Kernels& kernels = *scratch.kernels;
+  const auto score_rows = rows_.content() == RowContent::kHalfWeights ? kernels.score_halves : kernels.score;
+  score_rows(scratch.row_pointers.data(), x.values.data(), n, shape(), scratch.scores.data());
 }
 
 std::span<const Real> SiblingBlock::child_scores(RowView x, BlockScratch& scratch) const {
@@ -266,14 +268,16 @@ void SiblingBlock::visit_canonical_rows(const VisitRow& visit) const {
   }
 }
 
-SiblingBlock SiblingBlock::for_prediction(Real prune) const {
-  SiblingBlock result = only_weights(n_children_);
+SiblingBlock SiblingBlock::for_prediction(Real prune, bool half) const {
+  const bool halves = half || rows_.content() == RowContent::kHalfWeights;
+  SiblingBlock result = only_weights(n_children_, halves ? RowContent::kHalfWeights : RowContent::kWeights);
   std::vector<CellAt> cells;
   for (const FeatureRows::Slot& slot : rows_.sorted()) {
     cells.clear();
     for_each_cell(rows_.row(slot.row), [&](Column column, Real weight, Real) {
-      if (column != kAuxiliary && weight != 0 && std::abs(weight) >= prune) {
-        cells.push_back({column, weight, 0});
+      const Real kept = halves ? to_real(to_half(weight)) : weight;
+      if (column != kAuxiliary && kept != 0 && std::abs(weight) >= prune) {
+        cells.push_back({column, kept, 0});
       }
     });
     if (!cells.empty()) {
@@ -309,11 +313,8 @@ void SiblingBlock::pack(std::vector<CellAt>& cells, std::vector<MaskWord>& words
     set_bit(words, cell.column);
   }
   const Row row = rows_.taken_apart(words.data());
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    row.weights[i] = cells[i].weight;
-    if (row.accumulators != nullptr) {
-      row.accumulators[i] = cells[i].accumulator;
-    }
+  for (std::uint32_t i = 0; i < row.count; ++i) {
+    row.set(i, cells[i].weight, cells[i].accumulator);
   }
 }
 

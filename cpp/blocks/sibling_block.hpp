@@ -63,8 +63,8 @@ class SiblingBlock {
   SiblingBlock(bool auxiliary, Column n_children);
 
   /// Children whose classifiers take no steps: no accumulators, no auxiliary classifier.
-  static SiblingBlock only_weights(Column n_children) {
-    return {false, n_children, PackedRows(mask_words_for_children(n_children), false)};
+  static SiblingBlock only_weights(Column n_children, RowContent content = RowContent::kWeights) {
+    return {false, n_children, PackedRows(mask_words_for_children(n_children), content)};
   }
 
   bool has_auxiliary() const { return auxiliary_; }
@@ -111,8 +111,9 @@ class SiblingBlock {
   void visit_canonical_rows(const VisitRow& visit) const;
 
   /// The same children without accumulators and without the auxiliary classifier; weights smaller than `prune` are left
-  /// out. It takes no more steps.
-  SiblingBlock for_prediction(Real prune) const;
+  /// out. With `half`, or if this block has halves already, the others are stored in half precision. It takes no more
+  /// steps.
+  SiblingBlock for_prediction(Real prune, bool half = false) const;
 
   /// The rows, for those who save them, and a block of rows that were saved.
   const PackedRows& rows() const { return rows_; }

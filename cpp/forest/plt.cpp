@@ -96,16 +96,16 @@ std::optional<std::vector<Cell>> Plt::auxiliary_classifier(NodeId v) const {
   return block(v).auxiliary_cells();
 }
 
-Plt Plt::for_prediction(Real prune) const {
+Plt Plt::for_prediction(Real prune, bool half) const {
   Plt result(*this);
   Blocks& blocks = result.blocks_.write();
   blocks.clear();
   Buffer<BlockId>& block_of = result.block_of_.write();
-  blocks.emplace_back(root_block().for_prediction(prune));
+  blocks.emplace_back(root_block().for_prediction(prune, half));
   for (NodeId v = 0; v < n_nodes(); ++v) {
     block_of[v] = tree_->is_leaf(v) ? kNone : static_cast<BlockId>(blocks.size());
     if (!tree_->is_leaf(v)) {
-      blocks.emplace_back(block(v).for_prediction(prune));
+      blocks.emplace_back(block(v).for_prediction(prune, half));
     }
   }
   return result;

@@ -72,8 +72,9 @@ class Plt {
   std::vector<Cell> classifier(NodeId v) const;
   std::optional<std::vector<Cell>> auxiliary_classifier(NodeId v) const;
 
-  /// A copy that only predicts: no accumulators, no auxiliary classifiers, no weights smaller than `prune`.
-  Plt for_prediction(Real prune) const;
+  /// A copy that only predicts: no accumulators, no auxiliary classifiers, no weights smaller than `prune`. With
+  /// `half`, weights are rounded to half precision.
+  Plt for_prediction(Real prune, bool half = false) const;
 
   void save(ArrayWriter& out, const std::string& prefix) const;
   /// Throws FormatError unless each internal node has a block that fits it; check() looks into the blocks.

@@ -99,10 +99,10 @@ std::optional<std::vector<std::uint32_t>> ModelState::label_counts() const {
   return counts;
 }
 
-ModelState ModelState::for_prediction(Real prune) const {
+ModelState ModelState::for_prediction(Real prune, bool half) const {
   ModelState result(*this);
   for (Plt& tree : result.forest.trees) {
-    tree = tree.for_prediction(prune);
+    tree = tree.for_prediction(prune, half);
   }
   result.forest.warm_up = {};
   return result;

@@ -79,7 +79,7 @@ struct ModelState {
   std::optional<std::vector<std::uint32_t>> label_counts() const;
 
   /// A copy that only predicts; see Plt::for_prediction().
-  ModelState for_prediction(Real prune) const;
+  ModelState for_prediction(Real prune, bool half = false) const;
 
   void save(ArrayWriter& out) const;
 

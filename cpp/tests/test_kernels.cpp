@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/half.hpp"
 #include "base/random.hpp"
 #include "blocks/kernels.hpp"
 #include "check.hpp"
@@ -101,6 +102,42 @@ TEST("the fastest kernels give the same bits as the portable ones") {
       portable_kernels().sigmoids(one_scores.data(), one_scores.data(), one_scores.size());
       kernels().sigmoids(other_scores.data(), other_scores.data(), other_scores.size());
       CHECK(std::memcmp(one_scores.data(), other_scores.data(), one_scores.size() * sizeof(Real)) == 0);
+    }
+  }
+}
+
+TEST("halves are scored, by all kernels, as the floats that they stand for are") {
+  Random random(2);
+  for (const std::uint32_t n_columns : {1U, 2U, 4U, 5U, 8U, 9U, 16U, 17U, 33U, 48U, 49U, 63U, 64U, 65U, 130U, 200U}) {
+    for (int round = 0; round < 20; ++round) {
+      Rows floats(random, n_columns);
+      std::vector<std::vector<MaskWord>> halves;  // no word longer than they need
+      std::vector<const MaskWord*> half_rows;
+      for (std::vector<MaskWord>& row : floats.rows) {
+        const std::size_t count = count_bits(std::span(row).first(floats.mask_words));
+        halves.emplace_back(row.begin(), row.begin() + floats.mask_words).resize(floats.mask_words + (count + 3) / 4);
+        for (std::size_t cell = 0; cell < count; ++cell) {
+          Half half{};
+          do {
+            half.bits = static_cast<std::uint16_t>(random.next());
+          } while ((half.bits & kHalfExponent) == kHalfExponent);
+          weights_of<Half>(halves.back().data(), floats.mask_words)[cell] = half;
+          weights_of(row.data(), floats.mask_words)[cell] = to_real(half);
+        }
+        half_rows.push_back(count == 0 ? nullptr : halves.back().data());
+      }
+      std::vector<MaskWord*> float_rows = floats.pointers();
+      for (std::size_t i = 0; i < float_rows.size(); ++i) {
+        float_rows[i] = half_rows[i] == nullptr ? nullptr : float_rows[i];
+      }
+      std::vector<Real> expected(n_scores(floats.shape), -1);
+      portable_kernels().score(float_rows.data(), floats.values.data(), float_rows.size(), floats.shape,
+                               expected.data());
+      for (const Kernels* some : {&portable_kernels(), &kernels()}) {
+        std::vector<Real> scores(expected.size(), -2);
+        some->score_halves(half_rows.data(), floats.values.data(), half_rows.size(), floats.shape, scores.data());
+        CHECK(std::memcmp(scores.data(), expected.data(), scores.size() * sizeof(Real)) == 0);
+      }
     }
   }
 }

@@ -111,6 +111,11 @@ TEST("a model for prediction gives the same answers, in less room, also when it 
   CHECK(saved_bytes(loaded(params, file)) == file);
   const ModelState pruned = state.for_prediction(0.1F);
   CHECK(pruned.forest.n_cells() < small.forest.n_cells());
+  const ModelState halves = state.for_prediction(0, true);
+  const auto smaller_file = saved_bytes(halves);
+  CHECK(smaller_file.size() < file.size());
+  CHECK(ask(loaded(params, smaller_file), examples.rows()) == ask(halves, examples.rows()));
+  CHECK(saved_bytes(loaded(params, smaller_file)) == smaller_file);
 }
 
 TEST("labels of the tree and of the vocabulary must be the same") {

@@ -64,6 +64,34 @@ TEST("a tree for prediction gives the same answers in less room, and none to sma
   }
 }
 
+TEST("a tree in half precision answers nearly the same in less room") {
+  OnlineTree model(make_params(Policy::kBestGreedy, 3, 5));
+  model.learn(random_stream(2, 200));
+  const Plt all = model->for_prediction(0);
+  const Plt halves = model->for_prediction(0, true);
+  CHECK(halves.memory_bytes() < all.memory_bytes());
+  CHECK_EQ(halves.n_cells(), all.n_cells());
+  NodeScratch scratch;
+  NodeScratch other_scratch;
+  for (const StreamExample& example : random_stream(3, 30)) {
+    for (NodeId v = 0; v < all.n_nodes(); ++v) {
+      if (!all.has_block(v)) {
+        continue;
+      }
+      const auto expected = all.child_probabilities(v, example.row(), scratch);
+      const auto found = halves.child_probabilities(v, example.row(), other_scratch);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        CHECK(std::abs(found[i] - expected[i]) < 0.002);  // weights are rounded by up to 1 / 2048 of themselves
+      }
+    }
+  }
+  const auto file = saved_bytes(halves);
+  CHECK(saved_bytes(load(file)) == file);
+  CHECK(saved_bytes(load(file).for_prediction(0)) == file);
+  CHECK(saved_bytes(load(saved_bytes(*model)).for_prediction(0, true)) == file);
+  CHECK_THROWS_WITH(FormatError, "prediction only", OnlineTree(make_params(Policy::kBestGreedy, 3, 5), file));
+}
+
 TEST("what is loaded takes no memory of its own until it is written") {
   const auto file = saved_tree();
   const Plt loaded = load(file);

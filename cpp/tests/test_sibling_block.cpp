@@ -490,6 +490,81 @@ TEST("a block for prediction has the scores of the children, without what is sma
   }
 }
 
+TEST("a block in half precision holds the nearest halves, and scores as they do") {
+  for (const Column n_children : {1U, 3U, 70U}) {
+    const SiblingBlock block = trained(true, n_children, random_steps(15, 60, n_children), learning());
+    const SiblingBlock halves = block.for_prediction(0, true);
+    CHECK(halves.rows().content() == RowContent::kHalfWeights && !halves.has_auxiliary());
+    CHECK(n_children == 1 || halves.memory_bytes() < block.for_prediction(0).memory_bytes());
+    std::map<FeatureId, std::vector<ChildWeight>> rounded;
+    for (Column child = 0; child < n_children; ++child) {
+      std::vector<Cell> expected;
+      for (const Cell& cell : block.child_cells(child)) {
+        expected.push_back({cell.feature, to_real(to_half(cell.weight)), 0});
+        rounded[cell.feature].push_back({child, expected.back().weight});
+      }
+      CHECK_EQ(halves.child_cells(child), expected);
+    }
+    SiblingBlock floats = SiblingBlock::only_weights(n_children);
+    for (const auto& [feature, weights] : rounded) {
+      floats.set_weights(feature, weights);
+    }
+    for (const Kernels* some : {&portable_kernels(), &kernels()}) {
+      BlockScratch scratch;
+      BlockScratch other_scratch;
+      scratch.kernels = some;
+      for (const Step& step : random_steps(16, 20, n_children)) {
+        const RowView x = step.example.row();
+        CHECK(std::ranges::equal(halves.child_scores(x, scratch), floats.child_scores(x, other_scratch)));
+      }
+    }
+    const auto file = saved_bytes(halves);
+    CHECK(saved_bytes(load(file)) == file);
+    CHECK(saved_bytes(SiblingBlock(load(file))) == file);
+    CHECK(saved_bytes(load(saved_bytes(block)).for_prediction(0, true)) == file);
+    CHECK(saved_bytes(floats.for_prediction(0, true)) == file);
+    for (const bool half : {false, true}) {  // once halves, they stay halves
+      CHECK(saved_bytes(halves.for_prediction(0, half)) == file);
+      CHECK(saved_bytes(load(file).for_prediction(0, half)) == file);
+      CHECK(halves.for_prediction(0.2F, half).n_cells() < halves.n_cells());
+    }
+    CHECK(saved_bytes(block.for_prediction(0.2F).for_prediction(0, true)) ==
+          saved_bytes(block.for_prediction(0.2F, true)));
+  }
+}
+
+TEST("weights beyond the range of halves become the largest, and those that round to zero take no room") {
+  SiblingBlock block = SiblingBlock::only_weights(5);
+  block.set_weights(3, std::vector<ChildWeight>{{0, 1e6F}, {1, -1e6F}, {2, 1e-9F}, {3, -4e-8F}, {4, 0.1F}});
+  block.set_weights(4, std::vector<ChildWeight>{{1, 1e-9F}, {2, -1e-9F}});
+  const SiblingBlock halves = block.for_prediction(0, true);
+  halves.check(kFeatures);
+  CHECK_EQ(halves.n_rows(), 1U);
+  CHECK_EQ(halves.n_cells(), 4U);
+  CHECK_EQ(halves.child_cells(0), (std::vector<Cell>{{3, 65504, 0}}));
+  CHECK_EQ(halves.child_cells(1), (std::vector<Cell>{{3, -65504, 0}}));
+  CHECK_EQ(halves.child_cells(3), (std::vector<Cell>{{3, -std::ldexp(1.0F, -24), 0}}));
+  CHECK_EQ(halves.child_cells(4), (std::vector<Cell>{{3, 0.0999755859375F, 0}}));
+}
+
+TEST("halves that are not finite do not pass the check of a block") {
+  SiblingBlock block = SiblingBlock::only_weights(5);
+  block.set_weights(3, std::vector<ChildWeight>{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}});
+  const auto file = saved_bytes(block.for_prediction(0, true));
+  const auto header = test::read_arrays(file).get<Header>("thing/blocks")[0];
+  const auto cells = test::read_arrays(file).get<std::uint64_t>("thing/cells");
+  CHECK_EQ(header.flags, 4U);
+  CHECK_EQ(header.n_words, 3U);  // a mask, and five halves
+  for (const std::uint64_t wrong : {0x7C00U, 0xFC00U, 0x7E00U, 0x7C01U, 0xFFFFU}) {
+    for (std::size_t i = 0; i < 5; ++i) {
+      const std::size_t word = header.n_slots + 1 + i / 4;
+      const std::uint64_t changed = cells[word] | wrong << (16 * (i % 4));
+      CHECK_THROWS_WITH(FormatError, "weight is not finite",
+                        load(test::with_value(file, "thing/cells", word, changed)));
+    }
+  }
+}
+
 TEST("a block that was saved is the same block, and saved again the same bytes") {
   const SiblingBlock block = trained(true, 3, random_steps(17, 40, 3), learning());
   const SiblingBlock canonical = load(saved_bytes(block));
@@ -509,6 +584,8 @@ TEST("blocks whose parts do not fit together are refused when they are opened") 
   };
   refused([](Header& h) { h.n_children = 64; }, "masks");
   refused([](Header& h) { h.mask_words = 0; }, "masks");
+  refused([](Header& h) { h.flags |= 4; }, "flags");  // halves have no accumulators
+  refused([](Header& h) { h.flags |= 8; }, "flags");
   refused([](Header& h) { h.mask_words = ~0U; }, "masks");
   refused([](Header& h) { h.n_rows = static_cast<std::uint32_t>(h.n_slots); }, "slots");
   refused([](Header& h) { h.n_slots = 0; }, "slots");
@@ -531,6 +608,7 @@ TEST("content that could do harm does not pass the check of a block") {
   CHECK_THROWS_WITH(FormatError, "beyond the last column", load(with_header([](Header& h) { h.n_children = 1; })));
   CHECK_THROWS_WITH(FormatError, "as many", load(with_header([](Header& h) { --h.n_rows; })));
   CHECK_THROWS(FormatError, load(with_header([](Header& h) { h.flags ^= 2; })));  // accumulators
+  CHECK_THROWS(FormatError, load(with_header([](Header& h) { h.flags ^= 6; })));  // and halves
   load(with_header([](Header& h) { h.flags ^= 1; }));                             // an auxiliary classifier of zeros
 
   const auto with_cell = [&](std::size_t i, std::uint64_t value) {

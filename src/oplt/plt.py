@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from oplt import _core, persistence
 from oplt._typing import IdArray, Label, LabelRows, Rows
-from oplt.checks import Number, count
+from oplt.checks import Flag, Number, count
 from oplt.errors import InvalidInputError
 from oplt.params import BatchSettings, Settings, with_settings
 from oplt.persistence import SavedModel
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["PLT", "tree_arrays"]
 
 _PRUNE = Number(least=0, most=1, single=True)
+_HALF = Flag()
 
 
 class PLT(Predictor):
@@ -143,7 +144,7 @@ class PLT(Predictor):
         )
         return cls._of(SavedModel(settings, state), threads)
 
-    def for_prediction(self, *, prune: float = 0.0) -> Self:
+    def for_prediction(self, *, prune: float = 0.0, half: bool = False) -> Self:
         """Make a smaller copy that only predicts: without what learning needs, such as AdaGrad's accumulators.
 
         Saved, it is a file that `PLT.load` reads and `OnlinePLT.load` refuses.
@@ -152,6 +153,9 @@ class PLT(Predictor):
         ----------
         prune
             Drop weights smaller than this.
+        half
+            Store weights in half precision (16-bit IEEE floats). They are rounded to 11 significant bits and clipped
+            to ±65504, so probabilities change slightly. A model that already has half precision keeps it in any case.
 
         Examples
         --------
@@ -162,7 +166,7 @@ class PLT(Predictor):
         >>> small.predict_one({"barks": 1}) == model.predict_one({"barks": 1})
         True
         """
-        state = self._core.for_prediction(_PRUNE("prune", prune) or 0.0)
+        state = self._core.for_prediction(_PRUNE("prune", prune) or 0.0, _HALF("half", half))
         return self._of(SavedModel(self._settings, state, only_predicts=True), self._threads)
 
     def save(self, path: str | os.PathLike[str]) -> None:

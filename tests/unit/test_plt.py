@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Batch training, against scikit-learn's LIBLINEAR node by node, and against an obvious version of the whole."""
+"""Batch training, against scikit-learn's LIBLINEAR and an obvious version of the whole; models for prediction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import copy
 import pickle
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -333,3 +333,90 @@ def test_a_copy_of_what_never_changes_is_itself() -> None:
     model = PLT.fit([{"a": 1}, {"b": 1}], ["x", "y"])
     assert copy.copy(model) is model
     assert copy.deepcopy([model])[0] is model
+
+
+def snapshot() -> PLT:
+    model = OnlinePLT(arity=2, max_leaves=50, label_memory=0, trees=2)
+    model.learn_many(*examples(unlabelled=True))
+    return model.snapshot()
+
+
+MODELS: dict[str, Callable[[], PLT]] = {
+    "online": snapshot,
+    "squared-hinge": lambda: PLT.fit(*examples(), trees=TREE),
+    "logistic": lambda: PLT.fit(*examples(), trees=TREE, loss="logistic"),
+}
+
+
+@pytest.fixture(params=MODELS)
+def whole(request: pytest.FixtureRequest) -> PLT:
+    return MODELS[request.param]()
+
+
+def all_probabilities(model: PLT) -> Matrix:
+    """Return those of all labels, by row and label."""
+    found = np.zeros((N_ROWS, N_LABELS))
+    for row, labels in enumerate(model.predict_many(examples()[0], k=N_LABELS)):
+        for label, probability in labels:
+            found[row, int(label)] = probability
+    return found
+
+
+def test_for_prediction_changes_no_answer(whole: PLT) -> None:
+    small = whole.for_prediction()
+    np.testing.assert_array_equal(all_probabilities(small), all_probabilities(whole))
+    assert small.for_prediction().fingerprint() == small.fingerprint()
+
+
+def test_half_precision_changes_sizes_much_and_answers_little(whole: PLT, tmp_path: Path) -> None:
+    single, half = whole.for_prediction(), whole.for_prediction(half=True)
+    assert half.n_cells == single.n_cells
+    assert half.memory_bytes < single.memory_bytes
+    single.save(tmp_path / "single")
+    half.save(tmp_path / "half")
+    # Names, masks and tables are the same: half saves 2 bytes for each weight, less what rows are padded by.
+    saved = (tmp_path / "single").stat().st_size - (tmp_path / "half").stat().st_size
+    assert saved > single.n_cells
+    # Each weight is wrong by 1/2048 of itself at most, and the scores of these examples are below 5.
+    np.testing.assert_allclose(all_probabilities(half), all_probabilities(single), rtol=0, atol=0.005)
+    assert half.fingerprint() != single.fingerprint()
+
+
+def test_half_precision_rounds_to_the_nearest() -> None:
+    X, Y = examples()
+    single = PLT.fit(X, Y, trees=TREE, prune=0.0)
+    half = single.for_prediction(half=True)
+    for node in range(TREE.n_nodes):
+        expected = learnt_weights(single, X, node).astype(np.float16)
+        np.testing.assert_array_equal(learnt_weights(half, X, node), expected)
+
+
+def test_a_model_in_half_precision_is_saved_loaded_and_pickled(whole: PLT, tmp_path: Path) -> None:
+    half = whole.for_prediction(half=True, prune=0.01)
+    half.save(tmp_path / "m.oplt")
+    expected = all_probabilities(half)
+    loaded = [PLT.load(tmp_path / "m.oplt", verify=verify) for verify in (True, False)]
+    for other in (*loaded, pickle.loads(pickle.dumps(half))):
+        assert other.fingerprint() == half.fingerprint()
+        np.testing.assert_array_equal(all_probabilities(other), expected)
+        other.save(tmp_path / "again.oplt")
+        assert (tmp_path / "again.oplt").read_bytes() == (tmp_path / "m.oplt").read_bytes()
+    with pytest.raises(ModelFormatError, match="PLT.load"):
+        OnlinePLT.load(tmp_path / "m.oplt")
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_model_in_half_precision_stays_so(whole: PLT, again: bool) -> None:  # noqa: FBT001 (a test)
+    half = whole.for_prediction(half=True)
+    assert half.for_prediction(half=again).fingerprint() == half.fingerprint()
+    assert half.for_prediction(half=again, prune=0.3).n_cells < half.n_cells
+    pruned = whole.for_prediction(prune=0.3)
+    assert pruned.for_prediction(half=True).fingerprint() == whole.for_prediction(prune=0.3, half=True).fingerprint()
+
+
+def test_bad_arguments_of_for_prediction_are_refused() -> None:
+    model = snapshot()
+    with pytest.raises(InvalidParameterError, match="prune must be between 0 and 1"):
+        model.for_prediction(prune=2)
+    with pytest.raises(InvalidParameterError, match="half must be True or False, got 1"):
+        model.for_prediction(half=cast("bool", 1))
