@@ -96,10 +96,10 @@ RowContent content_of(const BlockHeader& header) {
   }
 }
 
-/// Without an empty slot, looking for a feature would never end.
-bool leaves_slots_empty(const BlockHeader& header) {
+/// Fuller tables would be slow to look through; without an empty slot, looking for a feature would never end.
+bool has_enough_slots(const BlockHeader& header) {
   return header.n_slots == 0 ? header.n_rows == 0
-                             : std::has_single_bit(header.n_slots) && header.n_rows < header.n_slots;
+                             : std::has_single_bit(header.n_slots) && header.n_rows <= header.n_slots / 4 * 3;
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ Blocks load_blocks(const ArrayReader& in, const std::string& prefix) {
   for (const BlockHeader& header : headers) {
     expect(header.mask_words == SiblingBlock::mask_words_for_children(header.n_children),
            "its masks do not fit its number of children");
-    expect(leaves_slots_empty(header), "its slots are not enough for its rows");
+    expect(has_enough_slots(header), "its slots are not enough for its rows");
     FeatureRows offsets(cells.part<Slot>(take(header.n_slots), header.n_slots), header.n_rows);
     Arena arena(cells.part(take(header.n_words), header.n_words));
     PackedRows rows(header.mask_words, content_of(header), std::move(offsets), std::move(arena));
