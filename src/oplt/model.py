@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import Future
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 from weakref import WeakSet
 
@@ -66,7 +66,8 @@ class OnlinePLT(Predictor):
 
     Notes
     -----
-    Threads: one thread at a time learns; any number predict, save and take snapshots meanwhile, and do not wait for it.
+    Threads: one thread at a time learns; any number predict, save and take snapshots meanwhile. They wait for one short
+    call or one batch of a long one at most.
     Each answer is that of the model after a whole number of examples: all that was learnt by calls that had returned,
     and of a long `learn_many` that is still running, what it had learnt a moment ago (up to a second, while somebody
     keeps asking). The examples of two threads that learn at once are interleaved in no certain order. Signal handlers
@@ -231,11 +232,7 @@ class OnlinePLT(Predictor):
             False: return at once, and write in the background. The result is a future: ``result()`` waits for the end,
             and raises what went wrong. The interpreter does not exit before the file is written.
         """
-        snapshot = self.snapshot()
-        if wait:
-            snapshot.save(path)
-            return None
-        return _in_background(lambda: snapshot.save(path))
+        return self.snapshot()._write(path, wait=wait)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int = 1, verify: bool = True) -> Self:
@@ -260,11 +257,15 @@ class OnlinePLT(Predictor):
     def _learning(cls, saved: SavedModel, threads: int) -> Self:
         if not isinstance(saved.settings, Settings):
             raise ModelFormatError(
-                "model-of-another-kind", "a batch-trained model cannot be updated", hint="Open it by PLT.load."
+                "model-of-another-kind",
+                "a batch-trained model cannot be updated",
+                hint="Open it with PLT.load to predict.",
             )
         if saved.only_predicts:
             raise ModelFormatError(
-                "model-of-another-kind", "the model was saved for prediction only", hint="Open it by PLT.load."
+                "model-of-another-kind",
+                "the model was saved for prediction only and cannot be updated",
+                hint="Open it with PLT.load to predict.",
             )
         return cls._of(saved.settings, _core.OnlineModel(saved.settings.to_core(), saved.state), threads)
 
@@ -368,22 +369,6 @@ class OnlinePLT(Predictor):
 
 def _from_bytes(cls: type[OnlinePLT], data: bytearray, threads: int) -> OnlinePLT:
     return cls._learning(persistence.from_bytes(data), threads)
-
-
-def _in_background(work: Callable[[], None]) -> Future[None]:
-    """Run something in a thread of its own, for which the interpreter waits before it exits."""
-    future: Future[None] = Future()
-    future.set_running_or_notify_cancel()
-
-    def run() -> None:
-        try:
-            work()
-            future.set_result(None)
-        except BaseException as error:  # noqa: BLE001 (whoever asks for the result gets it)
-            future.set_exception(error)
-
-    Thread(target=run, name="oplt-save").start()
-    return future
 
 
 class _Forks:

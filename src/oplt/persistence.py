@@ -14,12 +14,15 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import Thread
 from typing import IO
 
 from oplt import _core
+from oplt.checks import Flag
 from oplt.errors import InvalidInputError, InvalidParameterError, ModelFormatError
 from oplt.params import BatchSettings, Settings, declared
 
@@ -38,6 +41,7 @@ __all__ = [
     "to_bytes",
     "what_is",
     "write",
+    "write_in_background",
 ]
 
 
@@ -52,6 +56,8 @@ class Kind:
 
 MODEL = Kind("model", b"OPLTMODL", "PLT.load")
 TREE = Kind("tree", b"oplt-tree ", "oplt.tree.load")
+
+_VERIFY = Flag()
 
 AnySettings = Settings | BatchSettings
 
@@ -108,8 +114,25 @@ def write(model: SavedModel, path: Path) -> None:
         model.state.save(_encoded(model), file.write)
 
 
+def write_in_background(model: SavedModel, path: Path) -> Future[None]:
+    """Save a model in a thread of its own, for which the interpreter waits before it exits."""
+    future: Future[None] = Future()
+    future.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            write(model, path)
+            future.set_result(None)
+        except BaseException as error:  # noqa: BLE001 (whoever asks for the result gets it)
+            future.set_exception(error)
+
+    Thread(target=run, name="oplt-save").start()
+    return future
+
+
 def read(path: Path, *, verify: bool) -> SavedModel:
     """Load a model file. Large parts stay in the file until they are written."""
+    verify = _VERIFY("verify", verify)
     try:
         with path.open("rb") as file:
             return _loaded(_opened(file), verify=verify)
@@ -168,6 +191,8 @@ def replacing(path: Path, kind: Kind | None = None) -> Iterator[IO[bytes]]:
     If the kind is told, a file that is there already is replaced only if it is of the same kind.
     """
     path = path.resolve()  # through a link, to the file itself
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", str(path))
     if not path.parent.is_dir():
         what = kind.name if kind else "file"
         raise FileNotFoundError(errno.ENOENT, f"there is no such folder to save the {what} in", str(path.parent))
@@ -239,10 +264,11 @@ def _remove_abandoned(folder: Path, family: str) -> None:
 
 
 def _begins_with(path: Path, magic: bytes) -> bool:
+    """Tell whether a file begins like this, or is empty, as new temporary files are."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(len(magic)) == magic
+        return file.read(len(magic)) in (magic, b"")
 
 
 def _sync_directory(directory: Path) -> None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,7 @@ __all__ = ["PLT", "tree_arrays"]
 
 _PRUNE = Number(least=0, most=1, single=True)
 _HALF = Flag()
+_WAIT = Flag()
 
 
 class PLT(Predictor):
@@ -40,7 +42,7 @@ class PLT(Predictor):
 
     `PLT.fit` trains one on data that is all there; `OnlinePLT.snapshot` takes one from a model that goes on learning;
     `PLT.load` opens the file of any model. It predicts, saves, pickles and can be inspected, from any number of threads
-    at once, and nobody ever waits.
+    at once, without waiting for each other.
 
     Examples
     --------
@@ -53,7 +55,7 @@ class PLT(Predictor):
     _core: State
     _only_predicts: bool
 
-    def __init__(self) -> None:
+    def __init__(self, *_: Any, **__: Any) -> None:
         msg = "a PLT is made by PLT.fit(X, Y), PLT.load(path) or OnlinePLT.snapshot()"
         raise TypeError(msg)
 
@@ -65,6 +67,12 @@ class PLT(Predictor):
         model._only_predicts = saved.only_predicts
         model._threads = count("threads", threads)
         return model
+
+    def __getattr__(self, name: str) -> Any:
+        what = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name in {"learn_one", "learn_many", "partial_fit"}:
+            what += ": it cannot be updated. Use OnlinePLT; OnlinePLT.load opens the saved snapshot of an online model."
+        raise AttributeError(what, name=name, obj=self)
 
     def _state(self) -> State:
         return self._core
@@ -169,9 +177,25 @@ class PLT(Predictor):
         state = self._core.for_prediction(_PRUNE("prune", prune) or 0.0, _HALF("half", half))
         return self._of(SavedModel(self._settings, state, only_predicts=True), self._threads)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file. The file holds the old content or the new, whatever happens meanwhile."""
-        persistence.write(self._saved(), Path(path))
+    @overload
+    def save(self, path: str | os.PathLike[str], *, wait: Literal[True] = True) -> None: ...
+    @overload
+    def save(self, path: str | os.PathLike[str], *, wait: Literal[False]) -> Future[None]: ...
+    def save(self, path: str | os.PathLike[str], *, wait: bool = True) -> Future[None] | None:
+        """Write the model to a file. The file holds the old content or the new, whatever happens meanwhile.
+
+        Parameters
+        ----------
+        path, wait
+            As for `OnlinePLT.save`.
+        """
+        return self._write(path, wait=wait)
+
+    def _write(self, path: str | os.PathLike[str], *, wait: bool) -> Future[None] | None:
+        if _WAIT("wait", wait):
+            persistence.write(self._saved(), Path(path))
+            return None
+        return persistence.write_in_background(self._saved(), Path(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int = 1, verify: bool = True) -> Self:

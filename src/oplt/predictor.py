@@ -20,6 +20,7 @@ from oplt.predictions import Predictions, named
 from oplt.text import TextFeatures
 from oplt.tree import LabelTree
 from oplt.validation import NamedRows, Texts, as_input, as_inputs
+from oplt.wording import number_of
 
 __all__ = ["Predictor", "State"]
 
@@ -118,6 +119,15 @@ class Predictor:
         return LabelTree(np.where(parents == _core.NONE, -1, parents.astype(np.int64)), labels)
 
     @property
+    def threads(self) -> int:
+        """Number of threads of `predict_many`, and of `learn_many`. It can be changed, and changes no result."""
+        return self._threads
+
+    @threads.setter
+    def threads(self, threads: int) -> None:
+        self._threads = count("threads", threads)
+
+    @property
     def n_labels(self) -> int:
         """Number of labels seen so far."""
         return self._state().n_labels
@@ -196,7 +206,8 @@ class Predictor:
         defaults = asdict(type(self._settings)())
         changed = ", ".join(f"{name}={value!r}" for name, value in self.settings.items() if value != defaults[name])
         state = self._state()
-        return (
-            f"<{type(self).__name__}({changed}): {state.n_labels} labels, {state.n_features} features,"
-            f" {state.n_examples} examples, depth {state.depth}>"
+        learnt = ", ".join(
+            number_of(n, what)
+            for n, what in ((state.n_labels, "label"), (state.n_features, "feature"), (state.n_examples, "example"))
         )
+        return f"<{type(self).__name__}({changed}): {learnt}, depth {state.depth}>"

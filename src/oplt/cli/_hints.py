@@ -20,6 +20,7 @@ HINTS: dict[str, str] = {
     "format-not-told": _GIVE_FORMAT,
     "format-not-writable": f"Give --to, one of {', '.join(name for name in FORMATS if name != 'parquet')}.",
     "labels-missing": "If they have another name, give --labels-column.",
+    "model-of-another-kind": "Update the full model that it was made from, or train a new one with oplt train.",
     "text-and-features": "Give --use text or --use features.",
     "text-missing": "Give --text-column or --features-column.",
     "unknown-format": _GIVE_FORMAT,
