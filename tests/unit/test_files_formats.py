@@ -47,7 +47,7 @@ def test_json_lines_of_features() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"text" "a"}', "not JSON: Expecting ':' delimiter in column 9"),
+        ('{"text" "a"}', "not JSON: a colon is missing in column 9"),
         ("[1, 2]", 'an example is an object, such as {"text": "...", "labels": ["..."]}, got [1, 2]'),
         ('{"text": "a"}', "there is neither 'labels' nor 'label'. If labels are not wanted, use labels=None."),
         ('{"labels": []}', "there is no 'text' nor 'features'. Say what holds the text or the features by text= or"),
@@ -332,7 +332,7 @@ def test_lines_of_xmlc_are_skipped_and_still_count_for_the_header() -> None:
     assert [batch.numbers.tolist() for batch in reader] == [[2, 4]]
     assert reader.skipped.count == 2
     assert str(reader.skipped.errors[1]).startswith(
-        "the stream, line 5: feature 'x:1': its index must be a whole number"
+        "the stream, line 5: feature 'x:1': its index is not a non-negative integer"
     )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import hashlib
 import os
 import tempfile
 from collections.abc import Callable
@@ -26,6 +27,7 @@ __all__ = [
     "Command",
     "DataOptions",
     "Option",
+    "beside",
     "check_target",
     "data_options",
     "force_option",
@@ -36,6 +38,8 @@ __all__ = [
 ]
 
 Decorated = Callable[..., Any]
+
+_LONGEST_NAME = 240  # bytes; most systems allow 255, and some files have a longer name while they are written
 
 _LABEL_FIELDS = ("labels_column", "weight_column", "separator")  # of no use where labels are not known
 
@@ -76,6 +80,7 @@ class DataOptions:
     separator: str = ";"
     use: str | None = None
     on_error: str = "stop"
+    keep: tuple[str, ...] = ()
 
     def words(self, *, with_labels: bool = False) -> list[str]:
         """Make the options that read further examples of the same form: those that are not as by default."""
@@ -103,6 +108,7 @@ class DataOptions:
             labels=labels if with_labels else None,
             weight=self.weight_column or (None if Columns.weight in (*texts, *numbers) else Columns.weight),
             separator=self.separator,
+            keep=tuple(_split(self.keep)),
         )
 
     def read(self, path: str, *, with_labels: bool = True, batch: int | None = None) -> Reader:
@@ -245,6 +251,14 @@ def skip_option(function: Decorated) -> Decorated:
 def force_option(function: Decorated) -> Decorated:
     """Give a command the option --force."""
     return click.option("--force", "-f", is_flag=True, help="Replace a file that is there already.")(function)
+
+
+def beside(target: Path, suffix: str) -> Path:
+    """Name a file that belongs to another one. The name of one with a very long name is made up."""
+    name = f"{target.name}{suffix}"
+    if len(os.fsencode(name)) > _LONGEST_NAME:
+        name = f".oplt-{hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()}{suffix}"
+    return target.with_name(name)
 
 
 def check_target(path: Path, *, force: bool, is_model: bool = False) -> None:
