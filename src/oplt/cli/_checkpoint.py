@@ -111,7 +111,7 @@ class Checkpoint:
         try:
             saved = json.loads(self._about.read_text(encoding="utf-8"))
             differences = _differences_of_commands(saved, self._command)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             raise InvalidInputError(
                 "checkpoint-not-usable", "the file is damaged", where=str(self._about), hint=start_anew
             ) from None
@@ -145,10 +145,12 @@ class Checkpoint:
 
 def _differences_of_commands(saved: Any, now: dict[str, Any]) -> list[str]:
     """Say what differs; of two different commands, only that they are."""
-    name = saved.get("command", "train") if isinstance(saved, dict) else None
-    if name is not None and name != now["command"]:
-        return [f"oplt {name}"]
-    return _differences({"command": name, **saved} if name else saved, now)
+    if not isinstance(saved, dict) or saved.get("command", "train") not in ("train", "learn"):
+        raise TypeError(saved)
+    before = {"command": "train", **saved}  # which files of earlier versions do not tell
+    if before["command"] != now["command"]:
+        return [f"oplt {before['command']}"]
+    return _differences(before, now)
 
 
 def _differences(saved: Any, now: Any, name: str = "") -> list[str]:

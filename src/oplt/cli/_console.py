@@ -205,13 +205,25 @@ def telling_errors() -> Iterator[None]:
         raise WrongDataError(f"out of memory: {error}" if str(error) else "out of memory") from None
 
 
+# What Click says of numbers, and how people say it.
+_IN_WORDS = [
+    (re.compile(r"is not a valid integer( range)?\."), "is not a whole number."),
+    (re.compile(r"is not a valid float( range)?\."), "is not a number."),
+    (re.compile(r"(\S+) is not in the range x>=(\S+)\."), r"it must be at least \2, not \1."),
+    (re.compile(r"(\S+) is not in the range (\S+)<=x<=(\S+)\."), r"it must be from \2 to \3, not \1."),
+]
+
+
 @contextmanager
 def showing_what_was_typed() -> Iterator[None]:
     """Let errors of Click, which quote the command line, be safe to look at."""
     try:
         yield
     except click.UsageError as error:
-        error.message = for_terminals(error.message)
+        message = error.message
+        for found, words in _IN_WORDS:
+            message = found.sub(words, message)
+        error.message = for_terminals(message)  # type: ignore[misc]  # final by its annotation only
         raise
 
 

@@ -59,14 +59,16 @@ def _acquired(path: Path, target: Path, deadline: float) -> int | None:
         try:
             handle = _opened(path)
         except OSError as error:
-            return _without(target, error)
+            _tell_there_is_none(target, error)
+            return None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             owner = _owner(handle)
             os.close(handle)
             if error.errno not in _BUSY:
-                return _without(target, error)
+                _tell_there_is_none(target, error)
+                return None
             if time.monotonic() >= deadline:
                 raise WrongDataError(_busy(target, owner)) from None
             if not is_told:
@@ -108,7 +110,7 @@ def _owner(handle: int) -> str:
     return f"another oplt command (process {words[0]}{there})"
 
 
-def _without(target: Path, error: OSError) -> None:
+def _tell_there_is_none(target: Path, error: OSError) -> None:
     note(f"{target} cannot be locked ({error.strerror}): take care that no other command updates it meanwhile.")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import errno
 import hashlib
+import math
 import os
 import tempfile
 from collections.abc import Callable
@@ -19,6 +20,7 @@ import click
 
 from oplt.cli._console import WrongDataError, WrongUsageError
 from oplt.cli._hints import FORMATS
+from oplt.wording import briefly
 
 if TYPE_CHECKING:
     from oplt.files import Columns, Reader
@@ -27,6 +29,7 @@ __all__ = [
     "Command",
     "DataOptions",
     "Option",
+    "Seconds",
     "beside",
     "check_target",
     "data_options",
@@ -50,6 +53,20 @@ class Option(click.Option):
     def __init__(self, *args: Any, section: str = "Options", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.section = section
+
+
+class Seconds(click.FloatRange):
+    """A time, which may be without end."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read a number; NaN is none."""
+        seconds: float = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return seconds
 
 
 class Command(click.Command):
@@ -108,7 +125,7 @@ class DataOptions:
             labels=labels if with_labels else None,
             weight=self.weight_column or (None if Columns.weight in (*texts, *numbers) else Columns.weight),
             separator=self.separator,
-            keep=tuple(_split(self.keep)),
+            keep=tuple(dict.fromkeys(_split(self.keep))),
         )
 
     def read(self, path: str, *, with_labels: bool = True, batch: int | None = None) -> Reader:
@@ -132,7 +149,11 @@ def is_live(path: str) -> bool:
 
 
 def _split(names: tuple[str, ...]) -> list[str]:
-    return [name for row in csv.reader(names, skipinitialspace=True) for name in row if name]
+    try:
+        return [name for row in csv.reader(names, skipinitialspace=True) for name in row if name]
+    except csv.Error:
+        msg = f"not a list of names with commas between them: {briefly(', '.join(names))}"
+        raise WrongUsageError(msg) from None
 
 
 def _option(*names: str, **kwargs: Any) -> Callable[[Any], Any]:
@@ -270,7 +291,15 @@ def check_target(path: Path, *, force: bool, is_model: bool = False) -> None:
         raise WrongUsageError(msg)
     if path.is_file() and is_model:
         _expect_model(path)
+    if path.exists() and not path.is_file():  # a pipe or a device
+        if is_model:
+            msg = f"{path} is not a file: a model cannot be saved there"
+            raise WrongUsageError(msg)
+        return
     folder = path.absolute().parent
+    if not folder.exists():
+        msg = f"{folder}: there is no such folder"
+        raise WrongDataError(msg)
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass

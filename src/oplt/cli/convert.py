@@ -72,6 +72,9 @@ def command(
     if as_json and target == STANDARD_OUTPUT:
         msg = "--json would mix with the examples on standard output: give OUT a name"
         raise WrongUsageError(msg)
+    if not to_separator:
+        msg = "--to-separator must not be empty"
+        raise WrongUsageError(msg)
     if target != STANDARD_OUTPUT:
         check_target(Path(target), force=force)
     with Bar("Converting") as bar:

@@ -20,6 +20,7 @@ from oplt.cli._lock import locked
 from oplt.cli._options import (
     Command,
     DataOptions,
+    Seconds,
     check_target,
     data_options,
     force_option,
@@ -44,7 +45,7 @@ __all__ = ["command"]
 @skip_option
 @click.option(
     "--checkpoint",
-    type=click.FloatRange(min=0),
+    type=Seconds(),
     metavar="SECONDS",
     default=600,
     show_default=True,
@@ -53,7 +54,7 @@ __all__ = ["command"]
 )
 @click.option(
     "--wait",
-    type=click.FloatRange(min=0),
+    type=Seconds(),
     metavar="SECONDS",
     help="How long to wait while another command updates the model; 0: fail at once.  [default: until it has finished]",
 )
@@ -208,7 +209,7 @@ class _FromInput(_Learning):
             saver.join()
 
     def _save_until(self, ended: threading.Event) -> None:
-        while not ended.wait(self._every):
+        while not ended.wait(min(self._every, threading.TIMEOUT_MAX)):
             n_learnt = self.lesson.n_learnt  # at least so many are saved
             if n_learnt == self._n_saved:
                 continue

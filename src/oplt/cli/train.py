@@ -17,6 +17,7 @@ from oplt.cli._lock import locked
 from oplt.cli._options import (
     Command,
     DataOptions,
+    Seconds,
     check_target,
     data_options,
     force_option,
@@ -47,7 +48,7 @@ __all__ = ["command"]
 @threads_option
 @click.option(
     "--checkpoint",
-    type=click.FloatRange(min=0),
+    type=Seconds(),
     metavar="SECONDS",
     default=600,
     show_default=True,

@@ -62,6 +62,9 @@ def command(
     A page (html) always has the whole tree, and so has DOT unless told otherwise. Of several trees, the first is drawn.
     """
     kind = kind or _kind_of(out)
+    if label is not None and depth is not None and kind != "html":
+        msg = "--label and --depth cannot be given together: --label draws the way to a label, however deep it is"
+        raise WrongUsageError(msg)
     if out is not None:
         check_target(out, force=force)
     tree = _load(model_path)

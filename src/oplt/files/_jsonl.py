@@ -56,6 +56,7 @@ _MISTAKES = {
     "Illegal trailing comma": "the comma in column {} is one too many",
     "Invalid control character": "the string has a control character in column {}, which is written as an escape such"
     " as \\n or \\t",
+    "Invalid \\u": "the escape in column {} must be \\u and four hexadecimal digits",
     "Invalid \\": "the backslash in column {} does not begin an escape that JSON has; a backslash itself is written"
     " \\\\",
     "Extra data": "the example is followed by something else in column {}; each line holds one object",
@@ -111,7 +112,7 @@ def _x(fields: dict[str, Any], columns: Columns) -> Any:
     wanted = " nor ".join(map(repr, [*columns.texts, *([features] if features else columns.numbers)]))
     raise InvalidInputError(
         "text-missing",
-        f"there is no {wanted}",
+        f"there is {'neither' if ' nor ' in wanted else 'no'} {wanted}",
         hint="Say what holds the text or the features by text= or features=.",
     )
 

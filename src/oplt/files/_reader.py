@@ -225,7 +225,7 @@ def _gathered(
         first = first or example
         if isinstance(example.x, str) != isinstance(first.x, str):
             kinds = ("a text", "features") if isinstance(example.x, str) else ("features", "a text")
-            what = f"the example is {kinds[0]}, but that of {problems.unit} {first.number} is {kinds[1]}"
+            what = f"the example has {kinds[0]}, but that in {problems.unit} {first.number} has {kinds[1]}"
             problems.bad(example.number, InvalidInputError("texts-and-features-mixed", what))
             continue
         kept.append(example)

@@ -14,7 +14,7 @@ from oplt.errors import InvalidInputError
 from oplt.files._examples import NAME_COLUMNS, Columns, Example, Problems, as_number
 from oplt.files._jsonl import from_fields
 from oplt.files._source import MOST_LINE_BYTES
-from oplt.wording import briefly
+from oplt.wording import briefly, number_of
 
 __all__ = ["DELIMITERS", "as_cell", "cells", "delimiter_of", "examples", "header", "line"]
 
@@ -72,7 +72,7 @@ class _Table:
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             problems.fatal("field-twice", f"the column {twice!r} comes twice", line=number, got=got)
-        missing = [name for name in (*columns.texts, *columns.numbers) if name not in names]
+        missing = [name for name in (*columns.numbers, *columns.texts) if name not in names]
         if isinstance(columns.text, str) and columns.numbers and missing == [columns.text]:
             missing = []  # the text is not there, and not wanted
         if missing:
@@ -90,9 +90,8 @@ class _Table:
     def example(self, found: list[str], number: int) -> Example:
         """Make an example of the cells of a row."""
         if len(found) != len(self._names):
-            raise InvalidInputError(
-                "cells-and-columns-differ", f"there are {len(found)} cells, but {len(self._names)} columns"
-            )
+            row, table = number_of(len(found), "cell"), number_of(len(self._names), "column")
+            raise InvalidInputError("cells-and-columns-differ", f"the row has {row}, but the table has {table}")
         fields: dict[str, Any] = {
             name: cell for name, cell in zip(self._names, found, strict=True) if name in self._wanted
         }
