@@ -188,8 +188,13 @@ def what_is(data: bytes | bytearray) -> str:
 def replacing(path: Path, kind: Kind | None = None) -> Iterator[IO[bytes]]:
     """Open a temporary file beside `path`, which takes its name if all goes well.
 
-    If the kind is told, a file that is there already is replaced only if it is of the same kind.
+    If the kind is told, a file that is there already is replaced only if it is of the same kind. A pipe or a device is
+    written to, and stays what it is.
     """
+    if kind is None and path.exists() and not path.is_file() and not path.is_dir():
+        with path.open("wb") as file:
+            yield file
+        return
     path = path.resolve()  # through a link, to the file itself
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", str(path))

@@ -119,4 +119,4 @@ def test_completion_knows_commands_without_importing_them() -> None:
 
 def test_a_setting_out_of_range_is_wrong_usage_in_one_line(texts: Path) -> None:
     message = refused("train", texts, "-m", texts.with_name("m.oplt"), "--arity", 0, code=2)
-    assert message == "arity must be at least 2, got 0"
+    assert message == "--arity must be at least 2, got 0"

@@ -15,7 +15,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from oplt.cli._console import COMMAND_LINE, WrongUsageError, telling_errors
+from oplt.cli._console import COMMAND_LINE, WrongUsageError, showing_what_was_typed, telling_errors
 
 __all__ = ["COMMANDS", "main"]
 
@@ -67,7 +67,8 @@ class _Commands(click.Group):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         words = [*(info_name or "oplt").split(), *args]
-        context = super().make_context(info_name, args, parent, **extra)
+        with showing_what_was_typed():
+            context = super().make_context(info_name, args, parent, **extra)
         context.meta[COMMAND_LINE] = words
         return context
 

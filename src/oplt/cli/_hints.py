@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import copy
+import re
+
 from oplt.errors import OpltError
 
 __all__ = ["FORMATS", "HINTS", "message_of"]
@@ -28,6 +31,29 @@ HINTS: dict[str, str] = {
 }
 
 
+_AS_JSON = {"None": "null", "True": "true", "False": "false"}
+_LONGEST = 400  # characters of what was received
+_NUMBERED = re.compile(r"(label|feature) (\d+) must be a non-empty")
+_SETTING = re.compile(r"([a-z_]+)(?= must (not )?be )")
+
+
 def message_of(error: OpltError) -> str:
     """Say what an error of the library means to somebody who types commands."""
-    return str(error.with_hint(HINTS[error.code]) if error.code in HINTS else error)
+    told = copy.copy(error)
+    told.hint = HINTS.get(error.code, error.hint)
+    told.what = _NUMBERED.sub(_counted, error.what)
+    if error.code == "parameter-out-of-range":
+        told.what = _SETTING.sub(lambda found: _option(found[1]), told.what, count=1)
+    if error.got is not None:
+        got = _AS_JSON.get(error.got, error.got)
+        told.got = got if len(got) <= _LONGEST else f"{got[: _LONGEST - 3]}..."
+    return str(told)
+
+
+def _counted(found: re.Match[str]) -> str:
+    """Count from 1, and do not look like the name of the label."""
+    return f"{found[1]} number {int(found[2]) + 1} of the example must be a non-empty"
+
+
+def _option(setting: str) -> str:
+    return f"-{setting}" if len(setting) == 1 else f"--{setting.replace('_', '-')}"

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import csv
 import errno
+import hashlib
+import math
 import os
 import tempfile
 from collections.abc import Callable
@@ -18,6 +20,7 @@ import click
 
 from oplt.cli._console import WrongDataError, WrongUsageError
 from oplt.cli._hints import FORMATS
+from oplt.wording import briefly
 
 if TYPE_CHECKING:
     from oplt.files import Columns, Reader
@@ -26,6 +29,8 @@ __all__ = [
     "Command",
     "DataOptions",
     "Option",
+    "Seconds",
+    "beside",
     "check_target",
     "data_options",
     "force_option",
@@ -37,6 +42,8 @@ __all__ = [
 
 Decorated = Callable[..., Any]
 
+_LONGEST_NAME = 240  # bytes; most systems allow 255, and some files have a longer name while they are written
+
 _LABEL_FIELDS = ("labels_column", "weight_column", "separator")  # of no use where labels are not known
 
 
@@ -46,6 +53,20 @@ class Option(click.Option):
     def __init__(self, *args: Any, section: str = "Options", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.section = section
+
+
+class Seconds(click.FloatRange):
+    """A time, which may be without end."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read a number; NaN is none."""
+        seconds: float = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return seconds
 
 
 class Command(click.Command):
@@ -76,6 +97,7 @@ class DataOptions:
     separator: str = ";"
     use: str | None = None
     on_error: str = "stop"
+    keep: tuple[str, ...] = ()
 
     def words(self, *, with_labels: bool = False) -> list[str]:
         """Make the options that read further examples of the same form: those that are not as by default."""
@@ -103,6 +125,7 @@ class DataOptions:
             labels=labels if with_labels else None,
             weight=self.weight_column or (None if Columns.weight in (*texts, *numbers) else Columns.weight),
             separator=self.separator,
+            keep=tuple(dict.fromkeys(_split(self.keep))),
         )
 
     def read(self, path: str, *, with_labels: bool = True, batch: int | None = None) -> Reader:
@@ -126,7 +149,11 @@ def is_live(path: str) -> bool:
 
 
 def _split(names: tuple[str, ...]) -> list[str]:
-    return [name for row in csv.reader(names, skipinitialspace=True) for name in row if name]
+    try:
+        return [name for row in csv.reader(names, skipinitialspace=True) for name in row if name]
+    except csv.Error:
+        msg = f"not a list of names with commas between them: {briefly(', '.join(names))}"
+        raise WrongUsageError(msg) from None
 
 
 def _option(*names: str, **kwargs: Any) -> Callable[[Any], Any]:
@@ -247,6 +274,14 @@ def force_option(function: Decorated) -> Decorated:
     return click.option("--force", "-f", is_flag=True, help="Replace a file that is there already.")(function)
 
 
+def beside(target: Path, suffix: str) -> Path:
+    """Name a file that belongs to another one. The name of one with a very long name is made up."""
+    name = f"{target.name}{suffix}"
+    if len(os.fsencode(name)) > _LONGEST_NAME:
+        name = f".oplt-{hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()}{suffix}"
+    return target.with_name(name)
+
+
 def check_target(path: Path, *, force: bool, is_model: bool = False) -> None:
     """Refuse a target that is there, or that cannot be written, before hours of work are done for it."""
     if path.is_dir():
@@ -256,7 +291,15 @@ def check_target(path: Path, *, force: bool, is_model: bool = False) -> None:
         raise WrongUsageError(msg)
     if path.is_file() and is_model:
         _expect_model(path)
+    if path.exists() and not path.is_file():  # a pipe or a device
+        if is_model:
+            msg = f"{path} is not a file: a model cannot be saved there"
+            raise WrongUsageError(msg)
+        return
     folder = path.absolute().parent
+    if not folder.exists():
+        msg = f"{folder}: there is no such folder"
+        raise WrongDataError(msg)
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass

@@ -13,9 +13,11 @@ import click
 from oplt.cli._checkpoint import Checkpoint, command_of
 from oplt.cli._console import command_line, note, print_json, quiet_option
 from oplt.cli._learning import Interrupted, Lesson, interruptible
+from oplt.cli._lock import locked
 from oplt.cli._options import (
     Command,
     DataOptions,
+    Seconds,
     check_target,
     data_options,
     force_option,
@@ -41,17 +43,16 @@ __all__ = ["command"]
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Go through the data so often.",
+    help="Go through the data N times.",
 )
 @threads_option
 @click.option(
     "--checkpoint",
-    type=click.FloatRange(min=0),
+    type=Seconds(),
     metavar="SECONDS",
     default=600,
     show_default=True,
-    help="Save what has been learnt each so many seconds, to FILE.partial; the same command goes on from there."
-    " 0: never.",
+    help="Save what has been learnt every N seconds, to FILE.partial; the same command goes on from there. 0: never.",
 )
 @click.option(
     "--save-on-interrupt/--no-save-on-interrupt",
@@ -89,7 +90,8 @@ def command(
     it again: it goes on where it was, to the very model that it would have learnt without a break.
     """
     check_target(target, force=force, is_model=True)
-    with interruptible():
+    with interruptible(), locked(target):
+        check_target(target, force=force, is_model=True)  # it may have come just now
         training = _Training(data_paths, data, passes, model_options, target, checkpoint, threads)
         try:
             training.run()

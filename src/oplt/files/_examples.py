@@ -46,6 +46,7 @@ class Example(NamedTuple):
     labels: list[Label]
     weight: float
     number: int
+    kept: dict[str, Any] | None = None  # what `Columns.keep` names
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Columns:
     weight
         How much an example counts; where there is none, 1. None: all count 1, so that a feature may be called
         ``weight``.
+    keep
+        Further fields or columns, whose values are in `Batch.kept` as they are. One that a line of JSONL lacks is None.
     separator
         Between the labels of one cell of CSV or TSV. A column called ``label`` holds one label: it is not divided.
 
@@ -84,6 +87,7 @@ class Columns:
     labels: Names = ("labels", "label")
     weight: str | None = "weight"
     separator: str = ";"
+    keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.text is None and self.features is None:
@@ -153,6 +157,8 @@ class Batch:
         Name of the file.
     unit
         ``"line"`` or ``"row"``.
+    kept
+        The fields of each example that `Columns.keep` names; None if it names none.
 
     Examples
     --------
@@ -177,6 +183,7 @@ class Batch:
     numbers: npt.NDArray[np.int64]
     source: str
     unit: str = "line"
+    kept: list[dict[str, Any]] | None = None
 
     @property
     def kind(self) -> str:
@@ -191,7 +198,8 @@ class Batch:
         """Examples [begin, end) of the batch."""
         some = slice(begin, end)
         weights = None if self.weights is None else self.weights[some]
-        return replace(self, X=self.X[some], Y=self.Y[some], weights=weights, numbers=self.numbers[some])
+        kept = None if self.kept is None else self.kept[some]
+        return replace(self, X=self.X[some], Y=self.Y[some], weights=weights, numbers=self.numbers[some], kept=kept)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -245,7 +253,7 @@ class Problems:
     (1, 1)
     >>> print(reader.skipped)
     1 line skipped:
-    the stream, line 2: not JSON: Expecting ':' delimiter in column 8
+    the stream, line 2: not JSON: the line ends in the middle of the example, after column 7
     """
 
     def __init__(self, source: str, *, skip: bool = False, unit: str = "line") -> None:

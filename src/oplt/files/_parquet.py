@@ -61,7 +61,10 @@ def _wanted(there: list[str], columns: Columns, problems: Problems) -> list[str]
     except InvalidInputError as error:
         problems.fatal(error.code, error.what, got=got, hint=error.hint)
     features = [columns.features] if isinstance(columns.features, str) else columns.numbers
-    names = dict.fromkeys([*columns.texts, *features, labels, columns.weight])
+    lost = next((name for name in columns.keep if name not in there), None)
+    if lost is not None:
+        problems.fatal("field-missing", f"there is no column {lost!r} to keep", got=got)
+    names = dict.fromkeys([*columns.texts, *features, labels, columns.weight, *columns.keep])
     found = [name for name in names if name in there]
     twice = next((name for name in found if there.count(name) > 1), None)
     if twice is not None:

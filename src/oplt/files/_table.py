@@ -14,9 +14,9 @@ from oplt.errors import InvalidInputError
 from oplt.files._examples import NAME_COLUMNS, Columns, Example, Problems, as_number
 from oplt.files._jsonl import from_fields
 from oplt.files._source import MOST_LINE_BYTES
-from oplt.wording import briefly
+from oplt.wording import briefly, number_of
 
-__all__ = ["DELIMITERS", "cells", "delimiter_of", "examples", "header", "line"]
+__all__ = ["DELIMITERS", "as_cell", "cells", "delimiter_of", "examples", "header", "line"]
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 _OTHER_DELIMITERS = {",": ";"}  # of spreadsheets where numbers have a comma
@@ -63,6 +63,7 @@ class _Table:
         self._names = [name.strip() for name in names]
         self._columns = columns
         self._wanted = {*columns.texts, *columns.numbers, columns.weight}
+        self._kept = columns.keep
 
     def check(self, number: int, problems: Problems, delimiter: str) -> None:
         """Refuse a table that lacks what is wanted: no line of it could be read."""
@@ -71,13 +72,16 @@ class _Table:
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             problems.fatal("field-twice", f"the column {twice!r} comes twice", line=number, got=got)
-        missing = [name for name in (*columns.texts, *columns.numbers) if name not in names]
+        missing = [name for name in (*columns.numbers, *columns.texts) if name not in names]
         if isinstance(columns.text, str) and columns.numbers and missing == [columns.text]:
             missing = []  # the text is not there, and not wanted
         if missing:
             problems.fatal(
                 "column-missing", f"there is no column {missing[0]!r}", line=number, got=got, hint=NAME_COLUMNS
             )
+        lost = next((name for name in columns.keep if name not in names), None)
+        if lost is not None:
+            problems.fatal("field-missing", f"there is no column {lost!r} to keep", line=number, got=got)
         try:
             self._labels = columns.find_labels(names)
         except InvalidInputError as error:
@@ -86,9 +90,8 @@ class _Table:
     def example(self, found: list[str], number: int) -> Example:
         """Make an example of the cells of a row."""
         if len(found) != len(self._names):
-            raise InvalidInputError(
-                "cells-and-columns-differ", f"there are {len(found)} cells, but {len(self._names)} columns"
-            )
+            row, table = number_of(len(found), "cell"), number_of(len(self._names), "column")
+            raise InvalidInputError("cells-and-columns-differ", f"the row has {row}, but the table has {table}")
         fields: dict[str, Any] = {
             name: cell for name, cell in zip(self._names, found, strict=True) if name in self._wanted
         }
@@ -99,7 +102,11 @@ class _Table:
             fields[name] = _number(name, fields[name])
         if self._labels is not None:
             fields[self._labels] = self._label_list(found[self._names.index(self._labels)])
-        return from_fields(fields, self._columns, number)
+        example = from_fields(fields, self._columns, number)
+        if not self._kept:
+            return example
+        cells = dict(zip(self._names, found, strict=True))
+        return example._replace(kept={name: cells[name] for name in self._kept})
 
     def _label_list(self, cell: str) -> list[str]:
         if self._labels == "label":
@@ -226,9 +233,10 @@ def line(example: Example, delimiter: str, separator: str) -> str:
             got=briefly(bad),
         )
     weight = "" if example.weight == 1 else repr(example.weight)
-    return delimiter.join(_cell(text, delimiter) for text in (example.x, separator.join(labels), weight))
+    return delimiter.join(as_cell(text, delimiter) for text in (example.x, separator.join(labels), weight))
 
 
-def _cell(text: str, delimiter: str) -> str:
+def as_cell(text: str, delimiter: str) -> str:
+    """Write a cell, in quotes if it must be."""
     needs_quotes = delimiter in text or re.search(r'["\r\n]', text) is not None
     return '"' + text.replace('"', '""') + '"' if needs_quotes else text
