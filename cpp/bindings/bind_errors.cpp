@@ -31,6 +31,8 @@ void bind_errors(nb::module_&) {
             has_place ? nb::object(nb::str(error.where.c_str())) : nb::none());
     } catch (const BrokenModel& error) {
       raise("BrokenModelError", "model-broken", error.what());
+    } catch (const ForkedCall& error) {
+      raise("ForkedCallError", "call-forked", error.what());
     } catch (const FormatError& error) {
       raise("ModelFormatError", "model-damaged", error.what());
     }
