@@ -32,6 +32,8 @@ void bind_errors(nb::module_&) {
             has_place ? nb::object(nb::str(error.where.c_str())) : nb::none());
     } catch (const BrokenModel& error) {
       raise("BrokenModelError", "model-broken", error.what());
+    } catch (const ForkedCall& error) {
+      raise("ForkedCallError", "call-forked", error.what());
     } catch (const UnknownFormatVersion& error) {
       raise("ModelFormatError", "format-version-unknown", error.what(), nb::none(),
             nb::str("Install the version of oplt that wrote it, or a newer one."));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <iterator>
 #include <string>
 #include <tuple>
 
@@ -89,18 +90,14 @@ void for_each_of_chars(std::string_view padded, const TextParams& params, Take t
 
 /// Calls read(text, row) for each text and puts the scaled rows together.
 template <class Read>
-TextMatrix scaled_rows(Texts texts, const std::function<void()>& poll, Read read) {
-  constexpr std::size_t kPollEvery = 1024;
+TextMatrix scaled_rows(Texts texts, Read read) {
   constexpr RowParams kScaled{.bias = false, .normalize = true};
   RowBuilder row_builder;
   TextRow features;
   TextMatrix result;
   result.indptr.reserve(texts.size() + 1);
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (poll && i % kPollEvery == 0) {
-      poll();
-    }
-    read(texts[i], features);
+  for (const std::string_view text : texts) {
+    read(text, features);
     row_builder.clear();
     const RowView row = row_builder.build(features.ids, features.values, kScaled);
     result.ids.insert(result.ids.end(), row.features.begin(), row.features.end());
@@ -123,6 +120,14 @@ void TextParams::validate() const {
   expect(min_words <= max_words && (min_words > 0) == (max_words > 0), "ngrams");
   expect(min_chars <= max_chars && (min_chars > 0) == (max_chars > 0), "chars");
   expect(hash_bits <= 31, "hash_bits");
+}
+
+void TextMatrix::append(const TextMatrix& other) {
+  const std::int64_t before = indptr.back();
+  std::transform(other.indptr.begin() + 1, other.indptr.end(), std::back_inserter(indptr),
+                 [&](std::int64_t end) { return before + end; });
+  ids.insert(ids.end(), other.ids.begin(), other.ids.end());
+  values.insert(values.end(), other.values.begin(), other.values.end());
 }
 
 TextFeatures::TextFeatures(const TextParams& params) : params_(params), terms_(params.hash_bits, params.max_features) {}
@@ -207,12 +212,12 @@ void TextFeatures::find(std::string_view text, TextRow& row) const {
   for_each_distinct(row.known, [&](FeatureId id, std::size_t frequency) { put(id, frequency, log_n, row); });
 }
 
-TextMatrix TextFeatures::learn_many(Texts texts, const std::function<void()>& poll) {
-  return scaled_rows(texts, poll, [&](std::string_view text, TextRow& row) { learn(text, row); });
+TextMatrix TextFeatures::learn_many(Texts texts) {
+  return scaled_rows(texts, [&](std::string_view text, TextRow& row) { learn(text, row); });
 }
 
-TextMatrix TextFeatures::find_many(Texts texts, const std::function<void()>& poll) const {
-  return scaled_rows(texts, poll, [&](std::string_view text, TextRow& row) { find(text, row); });
+TextMatrix TextFeatures::find_many(Texts texts) const {
+  return scaled_rows(texts, [&](std::string_view text, TextRow& row) { find(text, row); });
 }
 
 }  // namespace oplt

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,6 +46,8 @@ struct TextMatrix {
   std::vector<std::int64_t> indptr{0};
   std::vector<std::int32_t> ids;
   std::vector<Real> values;
+
+  void append(const TextMatrix& other);
 };
 
 /// Examples as texts.
@@ -70,10 +71,9 @@ class TextFeatures {
   /// The row of a text as things are. Unknown terms are left out.
   void find(std::string_view text, TextRow& row) const;
 
-  /// The rows of many texts, ids ascending, scaled to norm 1 as by a model that learns them. `poll` is called every now
-  /// and then; what it throws ends the work.
-  TextMatrix learn_many(Texts texts, const std::function<void()>& poll = {});
-  TextMatrix find_many(Texts texts, const std::function<void()>& poll = {}) const;
+  /// The rows of many texts, ids ascending, scaled to norm 1 as by a model that learns them.
+  TextMatrix learn_many(Texts texts);
+  TextMatrix find_many(Texts texts) const;
 
   /// See TermTable. The params are not part of it.
   void save(ArrayWriter& out, const std::string& prefix) const { terms_.save(out, prefix); }

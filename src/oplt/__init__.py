@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from oplt.errors import (
     BrokenModelError,
+    ForkedCallError,
     InvalidInputError,
     InvalidParameterError,
     MissingPackageError,
@@ -17,6 +18,7 @@ from oplt.errors import (
 __all__ = [
     "PLT",
     "BrokenModelError",
+    "ForkedCallError",
     "InvalidInputError",
     "InvalidParameterError",
     "LabelTree",

@@ -8,14 +8,12 @@ import os
 from collections.abc import Iterable
 from concurrent.futures import Future
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
-from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
 
-from oplt import _core, persistence
+from oplt import _core, forks, persistence
 from oplt._typing import FloatArray, LabelRows, Labels, Row, Rows
 from oplt.checks import count
 from oplt.errors import InvalidInputError, ModelFormatError
@@ -45,8 +43,6 @@ __all__ = ["OnlinePLT"]
 _Core: TypeAlias = _core.OnlineModel
 
 _CHUNK = 65_536  # rows whose names, which are copied for it, are handed to the core at once
-
-_MODELS: WeakSet[OnlinePLT] = WeakSet()  # those that a fork must wait for
 
 
 @with_settings(Settings)
@@ -193,7 +189,7 @@ class OnlinePLT(Predictor):
         self._settings = settings
         self._core = core
         self._threads = count("threads", threads)
-        _MODELS.add(self)
+        forks.wait_for(core)
 
     def _state(self) -> State:
         return self._core.snapshot()
@@ -369,39 +365,3 @@ class OnlinePLT(Predictor):
 
 def _from_bytes(cls: type[OnlinePLT], data: bytearray, threads: int) -> OnlinePLT:
     return cls._learning(persistence.from_bytes(data), threads)
-
-
-class _Forks:
-    """Lets a process fork while other threads learn: the child gets each model as it is between two batches."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._held: list[OnlinePLT] = []
-
-    def before(self) -> None:
-        """Wait until nobody learns."""
-        self._lock.acquire()
-        self._held = list(_MODELS)
-        for model in self._held:
-            model._core.hold()
-
-    def after_in_parent(self) -> None:
-        """Let others go on."""
-        for model in self._held:
-            model._core.release()
-        self._held = []
-        self._lock.release()
-
-    def after_in_child(self) -> None:
-        """Forget the threads that are not there any more."""
-        for model in self._held:
-            model._core.release_in_child()
-        self._held = []
-        self._lock.release()
-
-
-if hasattr(os, "register_at_fork"):
-    _FORKS = _Forks()
-    os.register_at_fork(
-        before=_FORKS.before, after_in_parent=_FORKS.after_in_parent, after_in_child=_FORKS.after_in_child
-    )

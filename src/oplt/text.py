@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from oplt import _core
+from oplt import _core, forks
 from oplt._typing import Name
 from oplt.errors import InvalidParameterError
 from oplt.params import Range, TextSettings, with_settings
@@ -61,7 +61,10 @@ class TextFeatures:
     no place for its further ones: they are ignored.
 
     Everything is the same on every machine. Terms of one text get their numbers in sorted order, so that the order of
-    its words does not matter (but for sequences). One thread at a time learns, any number transform.
+    its words does not matter (but for sequences).
+
+    Threads: one at a time learns, about a thousand texts in a row, so the texts of two threads are interleaved. Any
+    number transform, with the counts as they were when it was called. Signal handlers may use it, too.
 
     Examples
     --------
@@ -91,12 +94,14 @@ class TextFeatures:
             max_features=max_features,
         )
         self._core = _core.TextFeatures(self._settings.to_core())
+        forks.wait_for(self._core)
 
     @classmethod
     def _of(cls, settings: TextSettings, core: _core.TextFeatures) -> Self:
         features = cls.__new__(cls)
         features._settings = settings
         features._core = core
+        forks.wait_for(core)
         return features
 
     def learn(self, texts: Iterable[str]) -> Self:
