@@ -14,6 +14,7 @@ from oplt import _core, inspection, persistence
 from oplt._typing import Label, Row, Rows
 from oplt.checks import count
 from oplt.inspection import Inspection
+from oplt.labels import Labels
 from oplt.params import BatchSettings, Settings, search_params
 from oplt.persistence import SavedModel
 from oplt.predictions import Predictions, named
@@ -116,6 +117,20 @@ class Predictor:
         for leaf, name in zip(leaves.tolist(), state.label_names(ids[leaves]), strict=True):
             labels[leaf] = name
         return LabelTree(np.where(parents == _core.NONE, -1, parents.astype(np.int64)), labels)
+
+    @property
+    def labels(self) -> Labels:
+        """The labels that the model knows now: their names in order of arrival, and how often each was seen.
+
+        Examples
+        --------
+        >>> from oplt import OnlinePLT
+        >>> model = OnlinePLT()
+        >>> model.learn_many([{"purrs": 1}, {"barks": 1}, {"barks": 2}], ["cat", "dog", "dog"])
+        >>> list(model.labels), "dog" in model.labels
+        (['cat', 'dog'], True)
+        """
+        return Labels(self._state())
 
     @property
     def n_labels(self) -> int:
