@@ -22,6 +22,7 @@ HINTS: dict[str, str] = {
     "labels-missing": "If they have another name, give --labels-column.",
     "text-and-features": "Give --use text or --use features.",
     "text-missing": "Give --text-column or --features-column.",
+    "thresholds-not-tuned": "Choose them by oplt tune MODEL DATA, on examples that the model has not learnt.",
     "unknown-format": _GIVE_FORMAT,
     "weight-column-taken": "Give another --weight-column.",
 }
