@@ -126,6 +126,8 @@ def _labels(labels: npt.NDArray[np.object_], backend: str) -> Any:
         )
     if len(kinds) > 1:
         return labels
+    if not kinds:
+        return np.zeros(0, dtype=str)  # an empty list would be a column without a type
     return labels.astype(np.int64) if kinds == {False} else labels.tolist()
 
 

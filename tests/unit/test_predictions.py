@@ -132,6 +132,11 @@ def test_a_frame_has_a_row_for_each_predicted_label(backend: str, labels: list[A
     assert found == {"example": [1] * len(labels), "label": labels, "probability": [0.5] * len(labels)}
 
 
+def test_a_frame_without_rows_has_columns_of_the_usual_types() -> None:
+    schemas = [nw.from_native(Predictions.from_rows(rows).to_frame("polars")).schema for rows in ([[]], [[("a", 0.5)]])]
+    assert schemas[0] == schemas[1]
+
+
 def test_labels_of_both_kinds_are_for_pandas_only() -> None:
     assert FOUND.to_frame()["label"].tolist() == ["a", 2, "b", "c", "a", "d"]
     with pytest.raises(InvalidInputError, match="some labels are strings and others integers.* polars") as raised:
