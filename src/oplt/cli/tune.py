@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import click
@@ -110,7 +111,7 @@ def _print(tuner: Tuner, chosen: Thresholds) -> None:
     for column in table.columns[1:]:
         column.justify = "right"
     for name, value in after.items():
-        table.add_row(name, f"{before[name]:.4f}", f"{value:.4f}")
+        table.add_row(name, *("-" if math.isnan(one) else f"{one:.4f}" for one in (before[name], value)))
     own = f"; own thresholds for {number_of(len(chosen.labels), 'label')}" if chosen.labels else ""
     click.echo(f"Threshold {chosen.value:.4g}{own}. On {number_of(tuner.n_examples, 'tuning example')}:\n")
     console().print(table)
