@@ -35,6 +35,7 @@ __all__ = [
     "files",
     "metrics",
     "text",
+    "thresholds",
     "tree",
 ]
 
@@ -43,7 +44,7 @@ __all__ = [
 _HOMES = {"LabelTree": "tree", "OnlinePLT": "model", "PLT": "plt", "Predictions": "predictions"}
 
 if TYPE_CHECKING:
-    from oplt import datasets, drawing, evaluate, features, files, metrics, text, tree
+    from oplt import datasets, drawing, evaluate, features, files, metrics, text, thresholds, tree
     from oplt.model import OnlinePLT
     from oplt.plt import PLT
     from oplt.predictions import Predictions

@@ -22,6 +22,7 @@ from oplt.persistence import SavedModel
 from oplt.plt import PLT, tree_arrays
 from oplt.predictor import Predictor, State
 from oplt.text import TextFeatures, as_text_features, core_of, rows_to_cluster, settings_of
+from oplt.thresholds import Thresholds, as_thresholds
 from oplt.tree import LabelTree
 from oplt.tree._builders import cluster
 from oplt.validation import (
@@ -179,10 +180,11 @@ class OnlinePLT(Predictor):
         return cls._of(own, core, threads)
 
     @classmethod
-    def _of(cls, settings: Settings, core: _Core, threads: int) -> Self:
+    def _of(cls, settings: Settings, core: _Core, threads: int, thresholds: Thresholds | None = None) -> Self:
         """Make one of a subclass, whose own constructor starts from nothing."""
         model = cls.__new__(cls)
         model._start(settings, core, threads)
+        model._thresholds = thresholds
         return model
 
     def _start(self, settings: Settings, core: _Core, threads: int) -> None:
@@ -193,6 +195,28 @@ class OnlinePLT(Predictor):
 
     def _state(self) -> State:
         return self._core.snapshot()
+
+    @property
+    def thresholds(self) -> Thresholds | None:
+        """The thresholds of ``threshold="tuned"``, which are saved with the model; None if there are none.
+
+        They can be set at any time, and stay as they are while the model goes on learning. `oplt.thresholds.tune`
+        chooses them.
+
+        Examples
+        --------
+        >>> from oplt.thresholds import Thresholds
+        >>> model = OnlinePLT()
+        >>> model.learn_many([{"purrs": 1}, {"barks": 1}], ["cat", "dog"])
+        >>> model.thresholds = Thresholds(0.1, {"dog": 0.9})
+        >>> [label for label, probability in model.predict_one({"purrs": 1}, threshold="tuned")]
+        ['cat']
+        """
+        return self._thresholds
+
+    @thresholds.setter
+    def thresholds(self, thresholds: Thresholds | None) -> None:
+        self._thresholds = None if thresholds is None else as_thresholds(thresholds)
 
     def snapshot(self) -> PLT:
         """Take the model as it is now: a `PLT` that predicts, saves and never changes, while this one goes on learning.
@@ -263,7 +287,8 @@ class OnlinePLT(Predictor):
                 "the model was saved for prediction only and cannot be updated",
                 hint="Open it with PLT.load to predict.",
             )
-        return cls._of(saved.settings, _core.OnlineModel(saved.settings.to_core(), saved.state), threads)
+        core = _core.OnlineModel(saved.settings.to_core(), saved.state)
+        return cls._of(saved.settings, core, threads, saved.thresholds)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _from_bytes, (type(self), persistence.to_bytes(self._saved()), self._threads)

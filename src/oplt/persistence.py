@@ -23,8 +23,9 @@ from typing import IO
 
 from oplt import _core
 from oplt.checks import Flag
-from oplt.errors import InvalidInputError, InvalidParameterError, ModelFormatError
+from oplt.errors import InvalidInputError, ModelFormatError
 from oplt.params import BatchSettings, Settings, declared
+from oplt.thresholds import Thresholds
 
 if os.name == "posix":
     import fcntl
@@ -69,15 +70,17 @@ class SavedModel:
     settings: AnySettings
     state: _core.ModelState
     only_predicts: bool = False
+    thresholds: Thresholds | None = None
 
 
 def _encoded(model: SavedModel) -> bytes:
     kind = "online" if isinstance(model.settings, Settings) else "batch"
     header = {"kind": kind, "only_predicts": model.only_predicts, "settings": asdict(model.settings)}
-    return json.dumps(header, sort_keys=True).encode()
+    tuned = {} if model.thresholds is None else {"thresholds": model.thresholds.to_dict()}
+    return json.dumps({**header, **tuned}, sort_keys=True).encode()
 
 
-def _decoded(encoded: bytes) -> tuple[AnySettings, bool]:
+def _decoded(encoded: bytes) -> tuple[AnySettings, bool, Thresholds | None]:
     try:
         header = json.loads(encoded)
         kind = {"online": Settings, "batch": BatchSettings}[header["kind"]]
@@ -85,7 +88,8 @@ def _decoded(encoded: bytes) -> tuple[AnySettings, bool]:
         unknown = set(given) - {one.name for one in declared(kind)}
         known = kind(**{name: value for name, value in given.items() if name not in unknown})
         only_predicts = bool(header["only_predicts"])
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError, InvalidParameterError) as error:
+        thresholds = Thresholds.from_dict(header["thresholds"]) if "thresholds" in header else None
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise ModelFormatError("model-damaged", f"the settings cannot be read: {error}") from None
     if unknown:
         raise ModelFormatError(
@@ -93,7 +97,7 @@ def _decoded(encoded: bytes) -> tuple[AnySettings, bool]:
             f"the setting {min(unknown)!r} is unknown to this version",
             hint="Install a newer oplt.",
         )
-    return known, only_predicts
+    return known, only_predicts, thresholds
 
 
 def fingerprint(model: SavedModel) -> str:
@@ -168,8 +172,8 @@ def _opened(file: IO[bytes]) -> _core.ModelFile:
 def _loaded(file: _core.ModelFile, *, verify: bool) -> SavedModel:
     if verify:
         file.verify()
-    settings, only_predicts = _decoded(file.array("settings"))
-    return SavedModel(settings, _core.ModelState.load(file, settings.to_load(), verify), only_predicts)
+    settings, only_predicts, thresholds = _decoded(file.array("settings"))
+    return SavedModel(settings, _core.ModelState.load(file, settings.to_load(), verify), only_predicts, thresholds)
 
 
 def _refuse_kind(content: bytes | bytearray) -> None:

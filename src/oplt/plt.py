@@ -22,6 +22,7 @@ from oplt.params import BatchSettings, Settings, with_settings
 from oplt.persistence import SavedModel
 from oplt.predictor import Predictor, State
 from oplt.text import TextFeatures, as_text_features, core_of, rows_to_cluster, settings_of
+from oplt.thresholds import Thresholds, as_thresholds
 from oplt.tree import LabelTree
 from oplt.tree._builders import cluster
 from oplt.validation import NamedLabels, NamedRows, Texts, as_inputs, as_labels, as_weights
@@ -65,6 +66,7 @@ class PLT(Predictor):
         model._settings = saved.settings
         model._core = saved.state
         model._only_predicts = saved.only_predicts
+        model._thresholds = saved.thresholds
         model._threads = count("threads", threads)
         return model
 
@@ -78,7 +80,7 @@ class PLT(Predictor):
         return self._core
 
     def _saved(self) -> SavedModel:
-        return SavedModel(self._settings, self._core, self._only_predicts)
+        return SavedModel(self._settings, self._core, self._only_predicts, self._thresholds)
 
     @classmethod
     @with_settings(BatchSettings)
@@ -152,6 +154,24 @@ class PLT(Predictor):
         )
         return cls._of(SavedModel(settings, state), threads)
 
+    def with_thresholds(self, thresholds: Thresholds | None) -> Self:
+        """Make a copy that uses these thresholds for ``threshold="tuned"`` and saves them. Both share all memory.
+
+        Parameters
+        ----------
+        thresholds
+            What `oplt.thresholds.tune` chose; None takes those away that there are.
+
+        Examples
+        --------
+        >>> from oplt.thresholds import Thresholds
+        >>> model = PLT.fit([{"purrs": 1}, {"barks": 1}], ["cat", "dog"]).with_thresholds(Thresholds(0.5))
+        >>> [label for label, probability in model.predict_one({"barks": 1}, threshold="tuned")]
+        ['dog']
+        """
+        own = None if thresholds is None else as_thresholds(thresholds)
+        return self._of(replace(self._saved(), thresholds=own), self._threads)
+
     def for_prediction(self, *, prune: float = 0.0, half: bool = False) -> Self:
         """Make a smaller copy that only predicts: without what learning needs, such as AdaGrad's accumulators.
 
@@ -175,7 +195,7 @@ class PLT(Predictor):
         True
         """
         state = self._core.for_prediction(_PRUNE("prune", prune) or 0.0, _HALF("half", half))
-        return self._of(SavedModel(self._settings, state, only_predicts=True), self._threads)
+        return self._of(replace(self._saved(), state=state, only_predicts=True), self._threads)
 
     @overload
     def save(self, path: str | os.PathLike[str], *, wait: Literal[True] = True) -> None: ...

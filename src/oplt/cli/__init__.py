@@ -24,6 +24,7 @@ COMMANDS = {
     "train": "Learn a model from examples.",
     "predict": "Predict the labels of examples.",
     "learn": "Go on with a saved model: learn more examples.",
+    "tune": "Choose the thresholds of a model: for F1, or for a precision to hold.",
     "evaluate": "Measure how good the predictions of a model are.",
     "progressive": "Predict each example before it is learnt, and tell how good that was.",
     "inspect": "Show what is in a model: settings, size, memory, largest nodes, labels.",

@@ -26,6 +26,7 @@ HINTS: dict[str, str] = {
     "model-of-another-kind": "Update the full model that it was made from, or train a new one with oplt train.",
     "text-and-features": "Give --use text or --use features.",
     "text-missing": "Give --text-column or --features-column.",
+    "thresholds-not-tuned": "Choose them by oplt tune MODEL DATA, on examples that the model has not learnt.",
     "unknown-format": _GIVE_FORMAT,
     "weight-column-taken": "Give another --weight-column.",
 }

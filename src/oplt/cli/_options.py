@@ -38,6 +38,7 @@ __all__ = [
     "json_option",
     "skip_option",
     "threads_option",
+    "threshold_option",
 ]
 
 Decorated = Callable[..., Any]
@@ -251,6 +252,30 @@ def threads_option(function: Decorated) -> Decorated:
         show_default="all cores",
         help="Threads; the result does not depend on them.",
     )(function)
+
+
+class _Threshold(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in newer versions of Click only
+    """A probability, or the word `tuned`."""
+
+    name = "threshold"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "tuned":
+            return value
+        try:
+            return click.FloatRange(0, 1).convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value!r} is neither a number from 0 to 1 nor the word tuned.", param, ctx)
+
+
+def threshold_option(says: str) -> Callable[[Decorated], Decorated]:
+    """Give a command the option --threshold."""
+    return click.option(
+        "--threshold",
+        metavar="P|tuned",
+        type=_Threshold(),
+        help=f"{says} tuned: use the thresholds saved with the model, which oplt tune chooses.",
+    )
 
 
 def json_option(function: Decorated) -> Decorated:

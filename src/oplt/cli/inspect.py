@@ -119,12 +119,16 @@ def _learnt(found: Inspection) -> list[tuple[str, str]]:
     once = f", {n_once:,} of them with a single example" if n_once else ""
     depths = " and ".join(str(tree.depth) for tree in found.trees)
     trees = f"{number_of(len(found.trees), 'tree')}, depth {depths}"
+    n_own = found.n_own_thresholds
+    own = f"; own thresholds for {number_of(n_own, 'label')}" if n_own else ""
+    tuned = [] if found.threshold is None else [("tuned threshold", f"{found.threshold:.4g}{own}")]
     return [
         ("examples", f"{found.n_examples:,}"),
         ("labels", f"{found.n_labels:,}{once}"),
         ("features", f"{found.n_features:,}"),
         ("nodes", f"{found.n_nodes:,} ({trees})"),
         ("weights", f"{found.n_weights:,}"),
+        *tuned,
     ]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +24,7 @@ from oplt.cli._options import (
     force_option,
     is_live,
     threads_option,
+    threshold_option,
 )
 from oplt.cli._progress import Bar
 from oplt.cli._stream import STANDARD_INPUT, expect_kind, takes, tell_bad_lines
@@ -49,7 +50,7 @@ _BATCH = 1024  # examples: few enough for `| head`, many enough for all threads
     type=click.IntRange(min=1),
     help="At most N labels.  [default: 5, if there is no --threshold]",
 )
-@click.option("--threshold", metavar="P", type=click.FloatRange(0, 1), help="Only labels of at least this probability.")
+@threshold_option("Only labels of at least this probability.")
 @click.option(
     "--beam",
     metavar="N",
@@ -85,7 +86,7 @@ def command(
     model_path: Path,
     data_path: str,
     k: int | None,
-    threshold: float | None,
+    threshold: Any,
     beam: int | None,
     out: Path | None,
     to_format: str | None,
@@ -101,6 +102,7 @@ def command(
     \b
       oplt predict tags.oplt new.jsonl > tagged.jsonl
       oplt predict tags.oplt new.csv -k 10 --threshold 0.2
+      oplt predict tags.oplt new.csv --threshold tuned
       echo "Heap overflow in Linux" | oplt predict tags.oplt --format text
       oplt predict tags.oplt new.csv --keep id,text --out tagged.csv
       tail -f log.jsonl | oplt predict tags.oplt
