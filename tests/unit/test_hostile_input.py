@@ -188,6 +188,9 @@ def fragile() -> list[tuple[object, object]]:
     made.append(({"a": 1.0}, [Wrong(lambda: None, "\ud800")]))
     made.append(({"a": 1.0}, Raising(["a"])))
     made.append(({Index(1, lambda: 1 / 0): 1.0}, ["a"]))
+    emptied: dict[object, object] = {}
+    emptied[Index(1, emptied.clear)] = bytes(50 << 20)  # so large that its memory goes back to the system
+    made.append((emptied, ["a"]))
     return made
 
 
