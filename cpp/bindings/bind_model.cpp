@@ -82,9 +82,10 @@ ModelState fit(const BatchParams& params, bool normalize, const std::vector<std:
 }
 
 std::optional<std::pair<std::size_t, std::string>> first_bad_name(const NameObjects& names) {
-  for (std::size_t i = 0; i < names.size(); ++i) {
+  for (std::size_t i = 0; i < names.size(); ++i) {  // to_name() may change the list
+    const nb::object name = names[i];
     try {
-      to_name(names[i]);
+      to_name(name);
     } catch (const InvalidInput& error) {
       return std::pair(i, error.what());
     }

@@ -35,7 +35,7 @@ void TermTable::save(ArrayWriter& out, const std::string& prefix) const {
     }
   }
   const bool any_gone = limit_ > 0 && size() >= limit_;  // maybe; else the slots have been filled in order
-  out.put(prefix + "/slots", any_gone ? make_slots() : slots_);
+  out.put(prefix + "/slots", key_ || any_gone ? public_slots() : slots_);
 }
 
 TermTable TermTable::load(const ArrayReader& in, const std::string& prefix, std::uint32_t hash_bits,
@@ -49,6 +49,10 @@ TermTable TermTable::load(const ArrayReader& in, const std::string& prefix, std:
                 "the text features hold more terms than max_features");
   expect_format(table.slots_.size() == n_slots_for(table.size()),
                 "the hash table of the text features is not of the size that its terms need");
+  if (has_long_run(table.slots_.size(), [&](std::size_t i) { return table.slots_[i].id != kNone; })) {
+    table.check_entries();
+    table.use_secret_hash();
+  }
   return table;
 }
 

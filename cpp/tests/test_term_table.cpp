@@ -369,3 +369,45 @@ TEST("whatever passes the check of a table does no harm") {
           }) > 50);
   }
 }
+
+TEST("hashes that were chosen to collide take linear time, and make the same file") {
+  constexpr std::uint64_t kMany = 60'000;
+  TermTable table(32, 0);
+  table.next_text();
+  const auto key = [](std::uint64_t i) { return Term{{}, false, i << 16}; };
+  for (std::uint64_t i = 0; i < kMany; ++i) {
+    CHECK_EQ(table.add(key(i)), i);
+  }
+  const auto bytes = saved_bytes(table);
+  TermTable again = open(bytes, {32, 0});
+  again.check();
+  CHECK(saved_bytes(again) == bytes);
+  for (std::uint64_t i = 0; i < kMany; ++i) {
+    CHECK(table.find(key(i)) == i && again.find(key(i)) == i && again.find(key(i + kMany)) == kNone);
+  }
+}
+
+TEST("words that were chosen to collide come and go as others do") {
+  Strings chosen;
+  for (std::uint32_t i = 0; chosen.size() < 1500; ++i) {
+    if (std::string word = "w" + std::to_string(i); make_term(word, false).hash % 1024 == 0) {
+      chosen.push_back(std::move(word));
+    }
+  }
+  for (const std::uint32_t limit : {0U, 500U}) {
+    TermTable table(0, limit);
+    for (std::size_t i = 0; i + 10 <= chosen.size(); i += 5) {
+      teach(table, Strings(chosen.begin() + static_cast<std::ptrdiff_t>(i),
+                           chosen.begin() + static_cast<std::ptrdiff_t>(i + 10)));
+    }
+    table.check();
+    TermTable again = open(saved_bytes(table), {0, limit});
+    again.check();
+    CHECK(saved_bytes(again) == saved_bytes(table));
+    for (const std::string& word : chosen) {
+      CHECK_EQ(find(table, word), find(again, word));
+    }
+    CHECK(teach(table, {chosen[3], "pear"}) == teach(again, {chosen[3], "pear"}));
+    CHECK(saved_bytes(again) == saved_bytes(table));
+  }
+}

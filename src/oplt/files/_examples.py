@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -30,6 +31,7 @@ __all__ = [
     "as_name",
     "as_number",
     "as_written_weight",
+    "first_repeated",
 ]
 
 NAME_COLUMNS = "Give columns=Columns(text=..., features=[...])."
@@ -338,3 +340,8 @@ def as_written_weight(given: Any) -> float:
         return as_weight(as_number(given) if isinstance(given, str) else given)
     except ValueError:  # no number, or one out of range: it is shown as it is written
         return as_weight(given)
+
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """Find the first of the names that occur more than once. Takes linear time."""
+    return next((name for name, n in Counter(names).items() if n > 1), None)

@@ -10,7 +10,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from oplt.errors import InvalidInputError
-from oplt.files._examples import Columns, Example, Problems, as_features, as_label_list, as_written_weight
+from oplt.files._examples import (
+    Columns,
+    Example,
+    Problems,
+    as_features,
+    as_label_list,
+    as_written_weight,
+    first_repeated,
+)
 from oplt.wording import briefly
 
 __all__ = ["examples", "from_fields", "line"]
@@ -75,9 +83,8 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object of its names and values. Of names that come twice, Python's own would lose all but the last."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidInputError("field-twice", f"{twice!r} comes twice in one object")
+        twice = first_repeated(name for name, _ in pairs)
+        raise InvalidInputError("field-twice", f"{briefly(twice)} comes twice in one object")
     return found
 
 

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from oplt.errors import InvalidInputError
-from oplt.files._examples import NAME_COLUMNS, Columns, Example, Problems, as_number
+from oplt.files._examples import NAME_COLUMNS, Columns, Example, Problems, as_number, first_repeated
 from oplt.files._jsonl import from_fields
 from oplt.files._source import MOST_LINE_BYTES
 from oplt.wording import briefly, number_of
@@ -69,7 +69,7 @@ class _Table:
         """Refuse a table that lacks what is wanted: no line of it could be read."""
         columns, names = self._columns, self._names
         got = f"the columns {', '.join(map(repr, names))} (divided by {delimiter!r})"
-        twice = next((name for name in names if names.count(name) > 1), None)
+        twice = first_repeated(names)
         if twice is not None:
             problems.fatal("field-twice", f"the column {twice!r} comes twice", line=number, got=got)
         missing = [name for name in (*columns.numbers, *columns.texts) if name not in names]
