@@ -14,6 +14,8 @@ namespace oplt {
 
 namespace {
 
+constexpr std::uint32_t kLargestScore = 0xFFFFFFFF;  // where counting ends; to begin anew at 0 would be wrong
+
 std::uint64_t pack(std::uint32_t score, std::uint32_t id) { return (std::uint64_t{score} << 32) | id; }
 
 }  // namespace
@@ -23,7 +25,7 @@ TermTable::TermTable(std::uint32_t hash_bits, std::uint32_t limit) : hash_bits_(
 void TermTable::count(std::uint32_t id) {
   entries_.own();
   Entry& entry = entries_[id];
-  ++entry.score;
+  entry.score += entry.score < kLargestScore ? 1 : 0;
   entry.last_text = n_texts_;
 }
 
@@ -45,7 +47,7 @@ std::uint32_t TermTable::add(const Term& key) {
   }
   std::uint32_t inherited = 0;
   if (is_full) {
-    inherited = entries_[id].score;
+    inherited = std::min(entries_[id].score, kLargestScore - 1);
     erase(id);
     n_gone_ += std::exchange(entries_[id].length, 0);
     of_this_text_.push_back(id);

@@ -58,6 +58,8 @@ TermTable TermTable::load(const ArrayReader& in, const std::string& prefix, std:
 
 /// What does not depend on other terms.
 void TermTable::check_entries() const {
+  constexpr std::uint64_t kMostTexts = std::uint64_t{1} << 62;  // so that they can be counted on for ever
+  expect_format(n_texts_ <= kMostTexts, "the text features have counted more texts than there can be");
   std::uint64_t n_chars = 0;
   for (std::uint32_t id = 0; id < size(); ++id) {
     const Entry& entry = entries_[id];

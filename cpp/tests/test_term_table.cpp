@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -368,6 +369,31 @@ TEST("whatever passes the check of a table does no harm") {
             loaded.check();
           }) > 50);
   }
+}
+
+TEST("counts that are as large as can be stay there, and others that are larger are refused") {
+  TermTable table(0, 2);
+  teach(table, {"pear", "apple"});
+  const auto bytes = saved_bytes(table);
+  CHECK_THROWS_WITH(FormatError, "more texts",
+                    open(with_value(bytes, "thing/n_texts", 0, ~std::uint64_t{0}), {0, 2}).check());
+  constexpr std::uint64_t kMany = std::uint64_t{1} << 40;
+  const auto counted = with_value(bytes, "thing/n_texts", 0, kMany);
+  TermTable loaded =
+      open(with_value(counted, "thing/terms", 0,
+                      [&] {
+                        auto entry = test::read_arrays(counted).get<std::array<std::uint32_t, 10>>("thing/terms")[0];
+                        entry[7] = 0xFFFFFFFF;  // its score
+                        return entry;
+                      }()),
+           {0, 2});
+  loaded.check();
+  teach(loaded, {"pear", "apple"});
+  loaded.check();
+  teach(loaded, {"pear", "fig"});
+  teach(loaded, {"kiwi", "plum"});  // one of them takes the place of what has been counted most
+  loaded.check();
+  open(saved_bytes(loaded), {0, 2}).check();
 }
 
 TEST("hashes that were chosen to collide take linear time, and make the same file") {
