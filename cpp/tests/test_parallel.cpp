@@ -154,8 +154,7 @@ TEST("if the calling thread forks, the parent does all the work and the child's 
           for (std::size_t value = 0; value < 100; ++value) {
             (*made)[i].push_back(value);  // much memory is being replaced when the process forks
           }
-          n_own += worker == 0 ? 1 : 0;
-          if (worker == 0 && n_own == 10) {
+          if (worker == 0 && ++n_own == 10) {
             child = oplt::test::fork_here();
             if (child == 0 && throws) {
               throw std::out_of_range("of the child");

@@ -465,7 +465,7 @@ try:
 except MemoryError:
     told = "MemoryError"
 taken = None
-print(told)
+print(told, flush=True)
 os._exit(0)
 """
 

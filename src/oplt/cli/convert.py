@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -88,6 +89,8 @@ def command(
             separator=to_separator,
             on_batch=lambda reader: bar.show(reader.share_read, f"{reader.n_examples:,} examples"),
         )
+    if target == STANDARD_OUTPUT:
+        sys.stdout.flush()  # what follows comes after it, also where both go to one place
     if done.n_skipped:
         note("\n  ".join([f"{done.n_skipped:,} left out:", *map(message_of, done.errors[:5])]))
     where = "standard output" if target == STANDARD_OUTPUT else target
