@@ -15,6 +15,11 @@ namespace {
 // Below, logarithms would say more than is known.
 constexpr double kLeastProbability = 1e-9;
 constexpr double kLeastSimilarity = 1e-3;
+
+// If some cosines are negative, as those of standardised features are, values near 0 differ by chance, and what the
+// nearest label is says less: few labels are far from all others.
+constexpr double kLeastSignedCosine = 0.1;
+constexpr double kSignedGap = 0.1;
 constexpr double kLeastShare = 1e-6;
 constexpr double kLeastLargestShare = 1e-4;
 constexpr double kLeastDoubt = 1e-6;  // 1 - probability
@@ -29,9 +34,9 @@ struct Logs {
   double mean_share;
 };
 
-Logs logs_of(const Candidate& candidate) {
+Logs logs_of(const Candidate& candidate, double least_cosine) {
   return {log_at_least(kLeastProbability, candidate.probability),
-          log_at_least(kLeastSimilarity, candidate.similarity.cosine),
+          log_at_least(least_cosine, candidate.similarity.cosine),
           log_at_least(kLeastSimilarity, candidate.similarity.coverage),
           log_at_least(kLeastShare, candidate.similarity.mean_share)};
 }
@@ -99,7 +104,11 @@ void describe(std::span<const Candidate> candidates, std::size_t n_first, std::v
     return;
   }
   std::vector<Logs> all_logs(candidates.size());
-  std::transform(candidates.begin(), candidates.end(), all_logs.begin(), logs_of);
+  const bool is_signed = std::any_of(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(n_first),
+                                     [](const Candidate& candidate) { return candidate.similarity.cosine < 0; });
+  std::transform(candidates.begin(), candidates.end(), all_logs.begin(), [&](const Candidate& candidate) {
+    return logs_of(candidate, is_signed ? kLeastSignedCosine : kLeastSimilarity);
+  });
   const Logs best = best_of(std::span<const Logs>(all_logs).first(n_first));
   const Cosines cosines(candidates.first(n_first));
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -114,7 +123,7 @@ void describe(std::span<const Candidate> candidates, std::size_t n_first, std::v
     x[kTreeRank] = log_of_rank(i) / 2;
     x[kLogCosine] = logs.cosine;
     x[kCosine] = 4.0 * similarity.cosine;
-    x[kCosineGap] = logs.cosine - best.cosine;
+    x[kCosineGap] = (logs.cosine - best.cosine) * (is_signed ? kSignedGap : 1.0);
     x[kCosineDeviations] = cosines.deviations(similarity.cosine) / 2;
     x[kCosineRank] = log_of_rank(cosines.rank(similarity.cosine)) / 2;
     x[kLogCoverage] = logs.coverage;
