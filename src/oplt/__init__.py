@@ -12,6 +12,7 @@ from oplt.errors import (
     MissingPackageError,
     ModelFormatError,
     OpltError,
+    OpltWarning,
 )
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "ModelFormatError",
     "OnlinePLT",
     "OpltError",
+    "OpltWarning",
     "Predictions",
     "__version__",
     "datasets",

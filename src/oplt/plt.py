@@ -16,6 +16,7 @@ import numpy.typing as npt
 from oplt import _core, persistence
 from oplt._typing import IdArray, Label, LabelRows, Rows
 from oplt.checks import Flag, Number, count
+from oplt.doubts import LabelDoubts
 from oplt.errors import InvalidInputError
 from oplt.params import BatchSettings, Settings, with_settings
 from oplt.persistence import SavedModel
@@ -64,6 +65,7 @@ class PLT(Predictor):
         model._core = saved.state
         model._only_predicts = saved.only_predicts
         model._threads = count("threads", threads)
+        model._begin()
         return model
 
     def _state(self) -> State:
@@ -121,7 +123,7 @@ class PLT(Predictor):
             trees=cast("int", trees) if given is None else len(given),
             features=settings_of(text),
         )
-        x = as_inputs(X, texts=text is not None)
+        x = as_inputs(X, texts=text is not None, pattern=settings.features.pattern if settings.features else None)
         y, checked_weights = as_labels(Y, len(x)), as_weights(weights, len(x))
         if len(x) == 0:
             raise InvalidInputError(
@@ -142,6 +144,9 @@ class PLT(Predictor):
             core_of(text),
             count("threads", threads),
         )
+        doubts = LabelDoubts(lambda names: [name in known for name in names])
+        known = set(labels)
+        doubts.look_at(y.names)
         return cls._of(SavedModel(settings, state), threads)
 
     def for_prediction(self, *, prune: float = 0.0, half: bool = False) -> Self:

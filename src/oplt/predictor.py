@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, TypeAlias, cast
 
@@ -13,6 +13,7 @@ import numpy as np
 from oplt import _core, inspection, persistence
 from oplt._typing import Label, Row, Rows
 from oplt.checks import count
+from oplt.feature_kinds import FeatureKinds
 from oplt.inspection import Inspection
 from oplt.params import BatchSettings, Settings, search_params
 from oplt.persistence import SavedModel
@@ -34,6 +35,13 @@ class Predictor:
     _settings: Settings | BatchSettings
     _threads: int
     _core: _Core
+    _kinds: FeatureKinds
+    _is_quick: bool  # the core may take single examples as they are: it is the core that finds the words of texts
+
+    def _begin(self) -> None:
+        """Prepare what is not saved."""
+        self._kinds = FeatureKinds()
+        self._is_quick = self._settings.features is None or self._settings.features.token_pattern is None
 
     def _state(self) -> State:
         """Take what has been learnt so far: it does not change any more."""
@@ -66,7 +74,7 @@ class Predictor:
         Labels and their probabilities, most probable first; empty if the model knows no label yet.
         """
         params = search_params(k, threshold, beam)
-        found = _core.predict_one(self._core, x, params)
+        found = _core.predict_one(self._core, x, params) if self._is_quick else None
         return self._predict(self._as_row(x), params, threads=1)[0] if found is None else found
 
     def predict_many(
@@ -92,10 +100,20 @@ class Predictor:
         return self._predict(self._as_rows(X), search_params(k, threshold, beam), self._threads)
 
     def _as_row(self, x: Row | str) -> NamedRows | Texts:
-        return as_input(x, texts=self._settings.features is not None)
+        text = self._settings.features
+        row = as_input(x, texts=text is not None, pattern=text.pattern if text else None)
+        return self._of_own_kind(row) if isinstance(row, NamedRows) and not isinstance(x, Mapping) else row
 
     def _as_rows(self, X: Rows | Iterable[str]) -> NamedRows | Texts:  # noqa: N803 (a matrix)
-        return as_inputs(X, texts=self._settings.features is not None)
+        text = self._settings.features
+        rows = as_inputs(X, texts=text is not None, pattern=text.pattern if text else None)
+        return self._of_own_kind(rows) if isinstance(rows, NamedRows) else rows
+
+    def _of_own_kind(self, rows: NamedRows) -> NamedRows:
+        """Refuse features that cannot be those that the model has learnt."""
+        self._kinds.update(self._core)
+        self._kinds.check(rows, lambda names: self._state().known_features(names))
+        return rows
 
     def _predict(self, rows: NamedRows | Texts, params: _SearchParams, threads: int) -> Predictions:
         state = self._state()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
@@ -26,24 +27,67 @@ def fold(c: str) -> str:
     return next((folded for folded in (c.casefold(), c.lower()) if len(folded) == 1), c)
 
 
-def words(text: str) -> list[str]:
+EMOJI = re.compile(
+    "[\u231a\u231b\u23e9-\u23fa\u2600-\u27bf\u2b05-\u2b07\u2b1b\u2b1c\u2b50-\u2b55\U0001f000-\U0001faff]"
+)
+FLAG_LETTER = re.compile("[\U0001f1e6-\U0001f1ff]")
+SKIN_TONE = re.compile("[\U0001f3fb-\U0001f3ff]")
+BLANKS = re.compile("[\\0- \x7f-\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ud800-\udfff]+")
+
+
+def is_letter(c: str) -> bool:
+    return unicodedata.category(c)[0] in "LN" or c == "_"
+
+
+def is_alone(c: str) -> bool:
+    return unicodedata.category(c)[0] == "L" and unicodedata.name(c, "").startswith(UNSPACED)
+
+
+def symbols_at_end(text: str, place: int) -> str:
+    run = re.compile(r"[+#]*").match(text, place)
+    assert run is not None
+    following = text[place + 1 : place + 2]
+    goes_on = bool(following) and is_letter(following) and not is_alone(following)
+    return run[0] if run[0] == "++" or (run[0] in ("+", "#") and not goes_on) else ""
+
+
+def words(text: str) -> list[str]:  # noqa: C901, PLR0912 (plain, and in one piece)
     found: list[str] = []
     is_open = False  # whether a letter would go on with the last word
     has_word = False  # whether a mark would
-    for c in text:
-        category = unicodedata.category(c)
-        if category == "Cf" and c != "\u200b":
+    is_half_flag = False
+    n_taken = 0
+    for place, c in enumerate(text):
+        if place < n_taken:
             continue
+        if is_open and (symbols := symbols_at_end(text, place)):
+            found[-1] += symbols
+            n_taken = place + len(symbols)
+            is_open = has_word = is_half_flag = False
+            continue
+        category = unicodedata.category(c)
+        if (category == "Cf" and c != "\u200b") or c == "\ufe0f":
+            continue
+        if EMOJI.match(c):
+            if (is_half_flag and FLAG_LETTER.match(c)) or (has_word and SKIN_TONE.match(c)):
+                found[-1] += c
+                is_half_flag = False
+            else:
+                found.append(c)
+                is_half_flag = FLAG_LETTER.match(c) is not None
+                is_open, has_word = False, True
+            continue
+        if category[0] != "M":
+            is_half_flag = False
         if category[0] == "M":
             if has_word:
                 found[-1] += fold(c)
         elif category[0] in "LN" or c == "_":
-            is_alone = category[0] == "L" and unicodedata.name(c, "").startswith(UNSPACED)
-            if is_open and not is_alone:
+            if is_open and not is_alone(c):
                 found[-1] += fold(c)
             else:
                 found.append(fold(c))
-            is_open, has_word = not is_alone, True
+            is_open, has_word = not is_alone(c), True
         else:
             is_open = has_word = False
     return found
@@ -59,8 +103,9 @@ def windows(sequence: list[str] | str, bounds: tuple[int, int] | None) -> Iterat
 def terms(text: str, ngrams: tuple[int, int] | None, chars: tuple[int, int] | None) -> Counter[str]:
     found = words(text)
     counted = Counter(" ".join(window) for window in windows(found, ngrams))
-    for word in found:
-        counted.update("~" + "".join(window) for window in windows(f" {word} ", chars))
+    for chunk in BLANKS.split(text):
+        folded = "".join(map(fold, chunk))
+        counted.update("~" + "".join(window) for window in windows(f" {folded} ", chars) if folded)
     return counted
 
 

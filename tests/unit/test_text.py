@@ -40,7 +40,7 @@ def names_of(text: str, **settings: Any) -> set[Any]:
         ("ภาษา", {"ภ", "า", "ษ"}),
         ("cafe\u0301 café", {"cafe\u0301", "café"}),
         ("co\u00adoperate می\u200cخواهم", {"cooperate", "میخواهم"}),
-        ("❤\ufe0f 👩\u200d💻 ok", {"ok"}),
+        ("❤\ufe0f 👩\u200d💻 ok", {"❤", "👩", "💻", "ok"}),
         ("a\ud800b \udfff", {"a", "b"}),  # lone surrogates are no characters
         ("nul\0byte", {"nul", "byte"}),
         ("𝒳 𐐀", {"𝒳", "𐐨"}),

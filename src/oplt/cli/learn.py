@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from oplt.cli._console import command_line, note, print_json, quiet_option
-from oplt.cli._learning import Interrupted, Lesson, interruptible
+from oplt.cli._learning import Interrupted, Lesson, exit_if_of_no_use, interruptible
 from oplt.cli._options import (
     Command,
     DataOptions,
@@ -76,6 +76,7 @@ def command(
     note(f"{lesson.summary()}\nSaved in {target}.")
     if as_json:
         print_json({"model": str(target), **lesson.values(), "left_out": stream.n_bad})
+    exit_if_of_no_use(lesson, stream.n_bad)
 
 
 def _learn(lesson: Lesson, stream: Stream, model_path: Path) -> None:

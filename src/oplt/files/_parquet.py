@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from oplt.errors import InvalidInputError, MissingPackageError
-from oplt.files._examples import NAME_COLUMNS, Columns, Example, Problems
+from oplt.files._examples import NAME_COLUMNS, Columns, Example, Problems, did_you_mean
 from oplt.files._jsonl import from_fields
 from oplt.files._source import Source
 
@@ -35,9 +35,12 @@ def _rows(path: Path, size: int, columns: Columns, problems: Problems) -> Iterat
     arrow, parquet = _package("pyarrow"), _package("pyarrow.parquet")
     try:
         with parquet.ParquetFile(path) as file:
-            wanted = _wanted(file.schema_arrow.names, columns, problems)
-            for part in file.iter_batches(batch_size=size, columns=wanted):
-                yield from part.to_pylist()
+            there = file.schema_arrow.names
+            own_names = columns.own_names(there)
+            wanted = _wanted([own_names.get(name, name) for name in there], columns, problems)
+            called = {name: own for own, name in own_names.items()}
+            for part in file.iter_batches(batch_size=size, columns=[called.get(name, name) for name in wanted]):
+                yield from part.rename_columns([own_names.get(name, name) for name in part.schema.names]).to_pylist()
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the file cannot be read; what is wrong with its content has no number
@@ -68,7 +71,8 @@ def _wanted(there: list[str], columns: Columns, problems: Problems) -> list[str]
         problems.fatal("field-twice", f"the column {twice!r} comes twice", got=got)
     if not any(set(group).issubset(found) for group in (columns.texts, features) if group):
         missing = " nor ".join(repr(name) for name in (*columns.texts, *features) if name not in found)
-        problems.fatal("column-missing", f"there is no column {missing}", got=got, hint=NAME_COLUMNS)
+        hint = f"{did_you_mean(columns.inputs, there)}{NAME_COLUMNS}"
+        problems.fatal("column-missing", f"there is no column {missing}", got=got, hint=hint)
     return found
 
 
