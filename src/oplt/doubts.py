@@ -13,7 +13,6 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from itertools import islice
 from types import FrameType
 from typing import Any
 
@@ -30,6 +29,8 @@ SEPARATORS = ("|", ";", ",")
 
 _MOST = 4096  # labels that are looked at in one call, and that are remembered
 _LARGE = 20  # the value of a feature beside a text of norm 1
+_MOST_SEEN = 1 << 16  # labels that are known to have been looked at
+_FEW = 64  # labels that cost nothing to look at
 _FEWEST = 6  # labels that a pattern without pieces of their own takes
 _MOST_RECENT = 512  # single examples whose labels are looked at together
 
@@ -78,6 +79,7 @@ class LabelDoubts:
         self._kinds: set[bool] = set()  # of labels: strings or not
         self._joined: dict[str, dict[str, list[str]]] = {separator: {} for separator in SEPARATORS}
         self._n_plain = 0
+        self._seen: set[Any] = set()  # most labels come again, and need not be looked at again
         self._n_seen = 0
         self._next_look = 1  # at evidence that needs the whole: when twice as much has been seen, so it costs little
         self._recent: list[Any] = []
@@ -90,17 +92,27 @@ class LabelDoubts:
         if len(recent) >= self._most_recent:
             self._recent = []
             self._most_recent = min(2 * self._most_recent, _MOST_RECENT)
-            rows = (row if isinstance(row, (list, tuple, set)) else [row] for row in recent)
-            self.look_at([name for row in rows for name in row if isinstance(name, (str, int))])
+            names: list[Any] = []
+            for row in recent:
+                if isinstance(row, (list, tuple, set)):
+                    names.extend(row)
+                else:
+                    names.append(row)
+            self.look_at([name for name in names if isinstance(name, (str, int))])
 
     def look_at(self, names: list[Any] | npt.NDArray[np.int32]) -> None:
         """Look at the labels of some examples."""
         given = names[:_MOST].tolist() if isinstance(names, np.ndarray) else names
-        distinct = list(islice(dict.fromkeys(given), _MOST))
+        distinct = [name for name in dict.fromkeys(given) if name not in self._seen][:_MOST]
+        if not distinct:
+            return
+        if len(self._seen) > _MOST_SEEN:
+            self._seen.clear()
+        self._seen.update(distinct)
         texts = [name for name in distinct if isinstance(name, str)]
         kinds = {isinstance(name, str) for name in distinct}
         self._n_seen += len(distinct)
-        is_due = self._n_seen >= self._next_look
+        is_due = self._n_seen >= self._next_look or self._n_seen <= _FEW
         if is_due or not kinds <= self._kinds:
             self._look_at_types(distinct)
         self._kinds |= kinds

@@ -14,6 +14,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import pairwise
 from math import isnan
 from numbers import Real
 from typing import Any, NoReturn, cast
@@ -64,6 +65,7 @@ _NO_LABELS = "Give [] for an example without labels."
 _NOTHING = ("None", "nan", "an empty string")  # which people write where there is no label
 _INDICATORS = ("True", "False", "0.0", "1.0")
 _NO_MATRIX = "Pass a matrix of 0 and 1 as numpy.array(Y), and class numbers as integers."
+_ROWS_LOOKED_AT = 100  # for rows of 0 and 1 that are no lists of labels
 _MANY_OR_ONE = "Use learn_one or predict_one, or put it in a list."
 
 TEXT = "text"  # the name of the text in an example that has further features
@@ -675,14 +677,13 @@ def _refuse_indicators(names: list[Any], indptr: PointerArray, what: str | None)
     """Refuse the rows of an indicator matrix as lists. There are but two labels 0 and 1, so three are no labels."""
     if not names or not _is_zero_or_one(names[0]):
         return
-    sizes = np.diff(indptr)
-    size = int(sizes[np.argmax(sizes > 0)])  # of the first that is not empty
-    row = names[:size]
-    is_row = is_indicator(row)
-    if size == 2 and bool(np.all(sizes == 2)) and all(map(_is_zero_or_one, names)):
-        is_row = any(one == other for one, other in zip(names[::2], names[1::2], strict=True))
-    if is_row:
-        refuse_indicator(row, _row_of(what, int(np.argmax(sizes > 0))) if what else None)
+    for row, (begin, end) in enumerate(pairwise(indptr[: _ROWS_LOOKED_AT + 1].tolist())):
+        if is_indicator(names[begin:end]):
+            refuse_indicator(names[begin:end], _row_of(what, row) if what else None)
+    if bool(np.all(np.diff(indptr) == 2)) and len(indptr) > 2 and all(map(_is_zero_or_one, names)):
+        pairs = set(zip(names[::2], names[1::2], strict=True))
+        if (0, 0) in pairs or (1, 1) in pairs:
+            refuse_indicator(names[:2], _row_of(what, 0) if what else None)
 
 
 def refuse_indicator(row: list[Any], where: str | None = None) -> NoReturn:
@@ -698,7 +699,7 @@ def refuse_indicator(row: list[Any], where: str | None = None) -> NoReturn:
 
 def is_indicator(row: list[Any]) -> bool:
     """Tell a row of an indicator matrix from labels: there are but two labels 0 and 1, and here are more."""
-    return len(row) > 2 and all(map(_is_zero_or_one, row))
+    return len(row) > 2 and 0 in row and 1 in row and all(map(_is_zero_or_one, row))
 
 
 def _is_zero_or_one(name: Any) -> bool:

@@ -147,7 +147,7 @@ BAD_CALLS: dict[str, tuple[Call, str]] = {
         "X has 3 columns, but the model has learnt features up to number 7",
     ),
     "matrix for learn_one": (
-        lambda m: m.learn_one(np.ones((3, 2)), "x"),
+        lambda m: m.learn_one(np.ones((1, 2)), "x"),
         "x must be a mapping from feature names to values.* Use learn_many or predict_many",
     ),
     "matrix row for predict_one": (lambda m: m.predict_one(sp.csr_array([[1.0]])), r"x must be a mapping"),

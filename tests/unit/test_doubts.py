@@ -156,7 +156,7 @@ def test_lists_of_the_labels_0_and_1_are_labels() -> None:
     assert model.n_labels == 2
 
 
-@pytest.mark.parametrize(("predicted", "true"), [(3, "7"), ("3", 7), (3, "3")])
+@pytest.mark.parametrize(("predicted", "true"), [(3, "3"), ("3", 3)])
 def test_integers_are_never_measured_against_strings(predicted: Any, true: Any) -> None:
     with pytest.raises(InvalidInputError, match="none can match"):
         Scores(1).add(Predictions.from_rows([[(predicted, 0.5)]]), [[true]])

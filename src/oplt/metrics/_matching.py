@@ -16,7 +16,7 @@ from oplt._typing import Label, LabelRows, PointerArray
 from oplt.checks import count
 from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.predictions import Predictions
-from oplt.validation import as_labels, check_names, listed, plain_names, twin
+from oplt.validation import as_labels, check_names, listed, plain_names
 
 __all__ = ["Matches", "as_cutoffs", "match"]
 
@@ -117,12 +117,12 @@ def _check_types(predicted: list[Any], true: list[Any]) -> None:
     if not all(isinstance(name, str) for name in texts) or any(isinstance(name, str) for name in numbers):
         return
     same = set(texts).intersection(map(str, numbers))
-    if same or (texts and numbers and all(twin(name) is not None for name in texts)):
+    if same:
         kinds = ("strings", "integers") if texts is predicted else ("integers", "strings")
         raise InvalidInputError(
             "label-types-differ",
             f"the predicted labels are {kinds[0]}, but those of Y are {kinds[1]}, so none can match",
-            got=f"{predicted[0]!r} and {true[0]!r}",
+            got=f"{min(same)!r} and {min(same)}",
             hint="Convert one of them: [[str(label) for label in labels] for labels in Y].",
         )
 
