@@ -94,3 +94,20 @@ sanitize:  ## Run the C++ tests under the address, undefined-behaviour and threa
 	  cmake --build build/$$kind -j $(JOBS) > /dev/null && \
 	  ctest --test-dir build/$$kind --output-on-failure || exit 1; \
 	done
+
+FUZZ_TARGETS ?= model container parsers text
+FUZZ_TIME ?= 60
+
+# New inputs are kept in build/fuzz/corpus. What fails is written to build/fuzz; add it to tests/fuzz/corpus with the fix.
+.PHONY: fuzz
+fuzz: build  ## Fuzz the loaders, the parsers, the text core and the API; needs clang: FUZZ_TIME=60 (seconds of each target) FUZZ_TARGETS="model text".
+	@echo 'int main() {}' | clang++ -fsanitize=fuzzer-no-link,address,undefined -x c++ - -o /dev/null 2> /dev/null || \
+	  { echo "make fuzz needs clang++ with its sanitizers; on Debian: apt-get install clang libclang-rt-14-dev" >&2; exit 1; }
+	cmake -S . -B build/fuzz -DOPLT_BUILD_FUZZERS=ON -DCMAKE_CXX_COMPILER=clang++ > /dev/null
+	cmake --build build/fuzz -j $(JOBS) > /dev/null
+	for target in $(FUZZ_TARGETS); do \
+	  mkdir -p build/fuzz/corpus/$$target && \
+	  build/fuzz/fuzz_$$target -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+	    -artifact_prefix=build/fuzz/$$target- build/fuzz/corpus/$$target tests/fuzz/corpus/$$target || exit 1; \
+	done
+	$(BIN)/python -m tests.fuzz.harness --seconds $(FUZZ_TIME)

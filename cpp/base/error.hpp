@@ -32,6 +32,11 @@ struct BrokenModel : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A call on several threads goes on in a forked child, where its helper threads are not.
+struct ForkedCall : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// Saved bytes that are not a model.
 struct FormatError : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -20,17 +20,17 @@ inline constexpr std::uint16_t kHalfExponent = 0x7C00;  // all ones in infinitie
 /// Exact. No float is subnormal on the way: processors can be set to treat those as 0.
 inline Real to_real(Half half) {
   constexpr std::uint32_t kRebias = (127 - 15) << 23;
-  const std::uint32_t sign = (half.bits & 0x8000U) << 16;
-  const std::uint32_t magnitude = (half.bits & 0x7FFFU) << 13;  // exponent and fraction, where a float has them
-  std::uint32_t bits = magnitude + kRebias;
-  if ((half.bits & kHalfExponent) == 0) {  // 0 or subnormal: the fraction has no leading one
-    constexpr std::uint32_t kLeastNormal = kRebias + (1U << 23);
-    bits =
-        std::bit_cast<std::uint32_t>(std::bit_cast<Real>(magnitude + kLeastNormal) - std::bit_cast<Real>(kLeastNormal));
-  } else if ((half.bits & kHalfExponent) == kHalfExponent) {
-    bits += kRebias;
+  // The sign, and exponent and fraction where a float has them.
+  const auto moved = static_cast<std::uint32_t>(static_cast<std::int16_t>(half.bits)) << 13 & 0x8FFFE000;
+  if (((half.bits + 0x400U) & 0x7800U) == 0) [[unlikely]] {  // the exponent is all zeros or all ones
+    if ((half.bits & kHalfExponent) == kHalfExponent) {      // an infinity or NaN
+      return std::bit_cast<Real>(moved + 2 * kRebias);
+    }
+    constexpr Real kUnit = 0x1p-24F;  // 0 or subnormal: a multiple of this
+    const Real magnitude = static_cast<Real>(half.bits & 0x3FF) * kUnit;
+    return (half.bits & 0x8000) != 0 ? -magnitude : magnitude;
   }
-  return std::bit_cast<Real>(sign | bits);
+  return std::bit_cast<Real>(moved + kRebias);
 }
 inline Real to_real(Real number) { return number; }
 

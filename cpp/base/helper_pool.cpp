@@ -2,49 +2,75 @@
 // SPDX-License-Identifier: MIT
 #include "base/helper_pool.hpp"
 
+#include <cstdlib>
 #include <utility>
+
+#include "base/error.hpp"
 
 namespace oplt {
 
+namespace {
+
+/// A thread's first exception needs memory of its own, and the process is aborted if there is none. So that memory is
+/// taken when the thread starts, after a trial: false if that fails.
+bool is_ready_to_throw() {
+  constexpr std::size_t kFarMore = 65'536;
+  void* volatile trial = std::malloc(kFarMore);  // volatile, or the compiler would leave it out
+  std::free(trial);
+  return trial != nullptr && std::uncaught_exceptions() == 0;
+}
+
+}  // namespace
+
 HelperPool::HelperPool(std::size_t n_helpers) {
-  threads_.reserve(n_helpers);  // so that what fails below is the start of a thread
-  for (std::size_t worker = 1; worker <= n_helpers; ++worker) {
+  static_cast<void>(std::uncaught_exceptions());
+  crew_->threads.reserve(n_helpers);    // so that what fails below is the start of a thread
+  std::unique_lock lock(crew_->mutex);  // the helpers wait until nobody else of us allocates anything
+  for (std::size_t i = 0; i < n_helpers; ++i) {
     try {
-      threads_.emplace_back([this, worker] { work(worker); });
+      crew_->threads.emplace_back([this] { work(); });
     } catch (const std::exception&) {
       break;  // no more threads to be had: the ones there are do all the work
     }
   }
-  // A thread's first exception needs memory of its own, without which the process is aborted. So that memory is taken
-  // now, while nobody else of us allocates any.
-  std::unique_lock lock(mutex_);
-  finished_.wait(lock, [&] { return n_ready_ == threads_.size(); });
+  crew_->finished.wait(lock, [&] { return crew_->n_ready + crew_->n_useless == crew_->threads.size(); });
 }
 
 HelperPool::~HelperPool() {
-  {
-    const std::scoped_lock lock(mutex_);
-    closed_ = true;
-    waiting_.clear();  // not empty only after a failure
+  if (crew_.is_in_child()) {
+    return;
   }
-  changed_.notify_all();
-  for (std::thread& thread : threads_) {
+  {
+    const std::scoped_lock lock(crew_->mutex);
+    crew_->closed = true;
+    crew_->waiting.clear();  // not empty only after a failure
+  }
+  crew_->changed.notify_all();
+  for (std::thread& thread : crew_->threads) {
     thread.join();
   }
 }
 
+void HelperPool::expect_helpers() const {
+  if (crew_.is_in_child() && size() > 0) {
+    throw ForkedCall(
+        "the process was forked during this call, and its helper threads do not exist in the child; repeat the call");
+  }
+}
+
 bool HelperPool::run_one(std::size_t worker) {
-  std::unique_lock lock(mutex_);
+  expect_helpers();
+  std::unique_lock lock(crew_->mutex);
   return run_next(lock, worker);
 }
 
 bool HelperPool::run_next(std::unique_lock<std::mutex>& lock, std::size_t worker) {
-  if (waiting_.empty()) {
+  if (crew_->waiting.empty()) {
     return false;
   }
-  const Task task = std::move(waiting_.front());
-  waiting_.pop_front();
-  ++n_running_;
+  const Task task = std::move(crew_->waiting.front());
+  crew_->waiting.pop_front();
+  ++crew_->n_running;
   lock.unlock();
   std::exception_ptr failure;
   try {
@@ -52,37 +78,41 @@ bool HelperPool::run_next(std::unique_lock<std::mutex>& lock, std::size_t worker
   } catch (...) {
     failure = std::current_exception();
   }
+  expect_helpers();  // the task may have forked, and a helper that is not in the child may have the lock
   lock.lock();
-  failure_ = failure_ ? failure_ : failure;
-  if (--n_running_ == 0 && waiting_.empty()) {
-    finished_.notify_all();
+  crew_->failure = crew_->failure ? crew_->failure : failure;
+  if (--crew_->n_running == 0 && crew_->waiting.empty()) {
+    crew_->finished.notify_all();
   }
   return true;
 }
 
 void HelperPool::finish() {
-  std::unique_lock lock(mutex_);
+  expect_helpers();
+  std::unique_lock lock(crew_->mutex);
   while (run_next(lock, 0)) {
   }
-  finished_.wait(lock, [&] { return n_running_ == 0 && waiting_.empty(); });
-  if (failure_) {
-    std::rethrow_exception(std::exchange(failure_, nullptr));
+  crew_->finished.wait(lock, [&] { return crew_->is_finished(); });
+  if (crew_->failure) {
+    std::rethrow_exception(std::exchange(crew_->failure, nullptr));
   }
 }
 
 bool HelperPool::wait_for(std::chrono::milliseconds patience) {
-  std::unique_lock lock(mutex_);
-  return finished_.wait_for(lock, patience, [&] { return n_running_ == 0 && waiting_.empty(); });
+  expect_helpers();
+  std::unique_lock lock(crew_->mutex);
+  return crew_->finished.wait_for(lock, patience, [&] { return crew_->is_finished(); });
 }
 
-void HelperPool::work(std::size_t worker) {
-  static_cast<void>(std::uncaught_exceptions());
-  std::unique_lock lock(mutex_);
-  ++n_ready_;
-  finished_.notify_all();
-  while (!closed_) {
+void HelperPool::work() {
+  std::unique_lock lock(crew_->mutex);
+  const bool is_ready = is_ready_to_throw();
+  const std::size_t worker = is_ready ? ++crew_->n_ready : 0;
+  crew_->n_useless += is_ready ? 0 : 1;
+  crew_->finished.notify_all();
+  while (is_ready && !crew_->closed) {
     if (!run_next(lock, worker)) {
-      changed_.wait(lock, [&] { return closed_ || !waiting_.empty(); });
+      crew_->changed.wait(lock, [&] { return crew_->closed || !crew_->waiting.empty(); });
     }
   }
 }

@@ -13,12 +13,17 @@
 #include <utility>
 #include <vector>
 
+#include "base/forks.hpp"
+
 namespace oplt {
 
 /// Threads that help the one that made them, the owner: they run tasks, the longest waiting first.
 ///
 /// Without helpers, and where no more threads are to be had, the owner runs the tasks itself, in finish(). Tasks may
 /// start others. The first exception of a task is kept for finish(), and all other tasks run nevertheless.
+///
+/// A child that is forked by the owner does not have the helpers. There, everything but the destructor throws
+/// ForkedCall, unless there are no helpers.
 class HelperPool {
  public:
   /// `worker` tells the threads apart: 0 is the owner, helpers are 1, 2, …, size().
@@ -29,7 +34,10 @@ class HelperPool {
   HelperPool(const HelperPool&) = delete;
   HelperPool& operator=(const HelperPool&) = delete;
 
-  std::size_t size() const { return threads_.size(); }
+  std::size_t size() const { return crew_->n_ready; }
+
+  /// Throws ForkedCall in a child, where the helpers are not.
+  void expect_helpers() const;
 
   void start(Task task) {
     start_many(1, [&](std::size_t) { return std::move(task); });
@@ -38,13 +46,14 @@ class HelperPool {
   /// Starts make(0), make(1), …, make(n - 1).
   template <class Make>
   void start_many(std::size_t n, Make make) {
+    expect_helpers();
     {
-      const std::scoped_lock lock(mutex_);
+      const std::scoped_lock lock(crew_->mutex);
       for (std::size_t i = 0; i < n; ++i) {
-        waiting_.push_back(make(i));
+        crew_->waiting.push_back(make(i));
       }
     }
-    changed_.notify_all();
+    crew_->changed.notify_all();
   }
 
   /// Runs the task that waits longest, if there is one.
@@ -57,18 +66,25 @@ class HelperPool {
   bool wait_for(std::chrono::milliseconds patience);
 
  private:
-  void work(std::size_t worker);
+  struct Crew {
+    bool is_finished() const { return n_running == 0 && waiting.empty(); }
+
+    std::mutex mutex;
+    std::condition_variable changed;   // a task waits, or the pool ends
+    std::condition_variable finished;  // no task waits or runs
+    std::deque<Task> waiting;
+    std::size_t n_running = 0;
+    std::size_t n_ready = 0;    // threads that run tasks; it does not change any more
+    std::size_t n_useless = 0;  // those that found no memory
+    bool closed = false;
+    std::exception_ptr failure;
+    std::vector<std::thread> threads;
+  };
+
+  void work();
   bool run_next(std::unique_lock<std::mutex>& lock, std::size_t worker);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;   // a task waits, or the pool ends
-  std::condition_variable finished_;  // no task waits or runs
-  std::deque<Task> waiting_;
-  std::size_t n_running_ = 0;
-  std::size_t n_ready_ = 0;  // threads that can run tasks
-  bool closed_ = false;
-  std::exception_ptr failure_;
-  std::vector<std::thread> threads_;
+  LeftInChild<Crew> crew_;
 };
 
 }  // namespace oplt

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
-#include <mutex>
 
+#include "base/error.hpp"
 #include "base/helper_pool.hpp"
 
 namespace oplt {
@@ -33,12 +33,14 @@ class Handout {
     } catch (const Interruption::Stopped&) {
       next_.store(n_);  // the calling thread knows why
     } catch (...) {
-      const std::scoped_lock lock(mutex_);
-      failure_ = failure_ ? failure_ : std::current_exception();
+      if (!failed_.exchange(true)) {  // no lock, which a fork could leave held
+        failure_ = std::current_exception();
+      }
       next_.store(n_);
     }
   }
 
+  /// When all have ended.
   void rethrow() const {
     if (failure_) {
       std::rethrow_exception(failure_);
@@ -48,7 +50,7 @@ class Handout {
  private:
   const std::size_t n_;
   std::atomic<std::size_t> next_{0};
-  std::mutex mutex_;
+  std::atomic<bool> failed_{false};
   std::exception_ptr failure_;
 };
 
@@ -58,16 +60,26 @@ void parallel_for(std::size_t n, std::size_t threads,
                   const std::function<void(std::size_t i, std::size_t worker)>& work, Interruption* interruption) {
   constexpr std::chrono::milliseconds kPatience(50);
   Handout handout(n);
-  const auto run = [&](std::size_t worker) { handout.run([&](std::size_t i) { work(i, worker); }); };
   HelperPool helpers(std::max<std::size_t>(std::min(threads, n), 1) - 1);
+  const auto run = [&](std::size_t worker) {
+    handout.run([&](std::size_t i) {
+      work(i, worker);
+      helpers.expect_helpers();  // the work may ask Python, and a signal handler may fork
+    });
+  };
   for (std::size_t i = 0; i < helpers.size(); ++i) {
     helpers.start(run);
   }
   run(0);
-  while (interruption != nullptr && !helpers.wait_for(kPatience)) {
-    handout.attempt([&] { interruption->check(0); });
+  try {
+    while (interruption != nullptr && !helpers.wait_for(kPatience)) {
+      handout.attempt([&] { interruption->check(0); });
+    }
+    helpers.finish();
+  } catch (const ForkedCall&) {
+    handout.rethrow();  // the child may have thrown something of its own
+    throw;
   }
-  helpers.finish();
   handout.rethrow();
 }
 

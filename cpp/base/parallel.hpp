@@ -14,7 +14,7 @@ namespace oplt {
 /// The order of the calls is not defined. The first exception stops the hand-out of work and is rethrown.
 ///
 /// Work that takes long calls interruption->check(worker) every now and then. So does the calling thread while it waits
-/// for the others.
+/// for the others. If a poll forks, the child's call throws ForkedCall; what the workers write must be LeftInChild.
 void parallel_for(std::size_t n, std::size_t threads,
                   const std::function<void(std::size_t i, std::size_t worker)>& work,
                   Interruption* interruption = nullptr);

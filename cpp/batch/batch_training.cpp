@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/forks.hpp"
 #include "base/interruption.hpp"
 #include "base/parallel.hpp"
 #include "base/random.hpp"
@@ -286,12 +287,12 @@ Plt train_batch(const BatchParams& params, LabelTree tree, std::span<const Examp
   std::vector<NodeId> order = by_work(tree, below);
   const FeatureId n_features = count_features(examples);
   Interruption interruption(poll);
-  std::vector<NodeTrainer> trainers;
+  LeftInChild<std::vector<NodeTrainer>> trainers;
   for (std::size_t worker = 0; worker < std::min(threads, order.size() + 1); ++worker) {
-    trainers.emplace_back(params, examples, n_features, [&interruption, worker] { interruption.check(worker); });
+    trainers->emplace_back(params, examples, n_features, [&interruption, worker] { interruption.check(worker); });
   }
 
-  std::vector<SiblingBlock> block_of(tree.n_nodes());
+  LeftInChild<std::vector<SiblingBlock>> block_of(tree.n_nodes());
   const auto train = [&](std::size_t i, std::size_t worker) {
     interruption.check(worker);
     const NodeId v = order[i];
@@ -300,15 +301,15 @@ Plt train_batch(const BatchParams& params, LabelTree tree, std::span<const Examp
       positives.push_back(below.of(child));
     }
     // An order of steps of its own for each node, whoever trains it.
-    block_of[v] = trainers[worker].train(below.of(v), positives, Random(Random(params.seed + v).next()));
+    (*block_of)[v] = (*trainers)[worker].train(below.of(v), positives, Random(Random(params.seed + v).next()));
   };
   parallel_for(order.size(), threads, train, &interruption);
 
   std::vector<SiblingBlock> blocks;
-  blocks.push_back(train_root(params, examples, trainers[0]));
+  blocks.push_back(train_root(params, examples, trainers->front()));
   std::sort(order.begin(), order.end());
   for (const NodeId v : order) {
-    blocks.push_back(std::move(block_of[v]));
+    blocks.push_back(std::move((*block_of)[v]));
   }
   return {std::move(tree), params.loss, std::move(blocks), examples.size()};
 }

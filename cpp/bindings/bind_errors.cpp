@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 #include <exception>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "bindings.hpp"
@@ -11,11 +12,21 @@ namespace oplt::bindings {
 
 namespace {
 
+/// A message may quote a crafted file, which has any bytes.
+nb::object decoded(std::string_view text) {
+  nb::object result =
+      nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+  if (!result.is_valid()) {
+    throw nb::python_error();
+  }
+  return result;
+}
+
 /// Raises the class of this name from oplt.errors. It is looked up only now: the module loads without the package.
 void raise(const char* name, const char* code, const char* what, nb::object where = nb::none(),
            nb::object hint = nb::none()) {
   const nb::object type = nb::module_::import_("oplt.errors").attr(name);
-  PyErr_SetObject(type.ptr(), type(code, what, nb::arg("where") = where, nb::arg("hint") = hint).ptr());
+  PyErr_SetObject(type.ptr(), type(code, decoded(what), nb::arg("where") = where, nb::arg("hint") = hint).ptr());
 }
 
 }  // namespace
@@ -28,10 +39,11 @@ void bind_errors(nb::module_&) {
       raise("InvalidParameterError", "parameter-refused", error.what());
     } catch (const InvalidInput& error) {
       const bool has_place = !error.where.empty();
-      raise("InvalidInputError", "input-refused", error.problem.c_str(),
-            has_place ? nb::object(nb::str(error.where.c_str())) : nb::none());
+      raise("InvalidInputError", "input-refused", error.problem.c_str(), has_place ? decoded(error.where) : nb::none());
     } catch (const BrokenModel& error) {
       raise("BrokenModelError", "model-broken", error.what());
+    } catch (const ForkedCall& error) {
+      raise("ForkedCallError", "call-forked", error.what());
     } catch (const UnknownFormatVersion& error) {
       raise("ModelFormatError", "format-version-unknown", error.what(), nb::none(),
             nb::str("Install the version of oplt that wrote it, or a newer one."));

@@ -40,7 +40,9 @@ std::span<const Real> view_or_empty(const std::optional<Values>& weights) {
 }
 
 /// A copy: a model goes on by itself.
-Encoder encoder_for(const LockedTextFeatures* text) { return text == nullptr ? Encoder() : Encoder(text->copy()); }
+Encoder encoder_for(const LockedTextFeatures* text) {
+  return text == nullptr ? Encoder() : Encoder(TextFeatures(*text->snapshot()));
+}
 
 OnlineModel* start(const ModelParams& params, const LockedTextFeatures* text) {
   return new OnlineModel(params, Learner(params).start(encoder_for(text)));
@@ -81,9 +83,10 @@ ModelState fit(const BatchParams& params, bool normalize, const std::vector<std:
 }
 
 std::optional<std::pair<std::size_t, std::string>> first_bad_name(const NameObjects& names) {
-  for (std::size_t i = 0; i < names.size(); ++i) {
+  for (std::size_t i = 0; i < names.size(); ++i) {  // to_name() may change the list
+    const nb::object name = names[i];
     try {
-      to_name(names[i]);
+      to_name(name);
     } catch (const InvalidInput& error) {
       return std::pair(i, error.what());
     }
@@ -102,7 +105,7 @@ void bind_model(nb::module_& m) {
   m.def("fit", &fit, "params"_a, "normalize"_a, "trees"_a, "names"_a, "x"_a, "y_indptr"_a, "y_names"_a,
         "weights"_a.none(), "text"_a.none(), "threads"_a, "Batch training on trees of (parents, label ids).");
 
-  nb::class_<OnlineModel>(m, "OnlineModel")
+  nb::class_<OnlineModel>(m, "OnlineModel", nb::is_weak_referenceable())
       .def(nb::init<const ModelParams&, ModelState>(), "params"_a, "state"_a)
       .def_static("start", &start, "params"_a, "text"_a.none(), nb::rv_policy::take_ownership)
       .def_static("start_from_tree", &start_from_tree, "params"_a, "parents"_a, "labels"_a, "names"_a, "text"_a.none(),

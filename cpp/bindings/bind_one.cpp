@@ -34,10 +34,10 @@ namespace {
 
 using LabelAndProbability = std::pair<nb::any, Real>;
 
-/// The names and values of one example. The texts belong to the Python objects, which are held on to: while the call
-/// waits for its turn, another thread may change the dict.
+/// The names and values of one example. The texts belong to the Python objects, which are held on to by a copy of the
+/// dict: a key's __index__ may change the dict that was given, and so may another thread while the call waits.
 struct OneRow {
-  nb::list keys;
+  nb::dict owner;
   std::vector<Name> names;
   std::vector<Real> values;
 };
@@ -109,9 +109,11 @@ std::optional<OneRow> usual_row(nb::handle x) {
   if (!PyDict_Check(x.ptr())) {
     return std::nullopt;
   }
-  const auto features = nb::borrow<nb::dict>(x);
-  OneRow row{.keys = features.keys(), .names = {}, .values = {}};
-  for (const auto [key, object] : features) {
+  OneRow row{.owner = nb::steal<nb::dict>(PyDict_Copy(x.ptr())), .names = {}, .values = {}};
+  if (!row.owner.is_valid()) {
+    throw nb::python_error();
+  }
+  for (const auto [key, object] : row.owner) {
     const std::optional<Name> name = usual_name(key);
     const std::optional<Real> value = usual_value(object);
     if (!name || !value) {
@@ -142,7 +144,10 @@ bool is_indicator(const std::vector<Name>& names) {
 std::optional<OneLabelSet> usual_labels(nb::handle labels) {
   OneLabelSet result;
   if (PyList_Check(labels.ptr())) {
-    result.labels = nb::steal<nb::list>(PySequence_List(labels.ptr()));
+    result.labels = nb::steal<nb::list>(PyList_GetSlice(labels.ptr(), 0, PY_SSIZE_T_MAX));
+    if (!result.labels.is_valid()) {
+      throw nb::python_error();
+    }
   } else {
     result.labels.append(labels);
   }

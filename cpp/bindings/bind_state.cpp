@@ -179,6 +179,16 @@ std::optional<CellArrays> classifier(const ModelState& state, NodeId node, bool 
   return cells ? std::optional(to_arrays(*cells)) : std::nullopt;
 }
 
+/// The id of a label; none if the model does not know it, or if it cannot be the name of a label.
+std::optional<LabelId> find_label(const ModelState& state, nb::handle label) {
+  try {
+    const LabelId id = state.labels->find(to_name(label));
+    return id == kNone ? std::nullopt : std::optional(id);
+  } catch (const InvalidInput&) {
+    return std::nullopt;
+  }
+}
+
 LockedTextFeatures* text_features(const ModelState& state) {
   const TextFeatures* text = state.encoder->text_features();
   return text == nullptr ? nullptr : new LockedTextFeatures(*text);
@@ -211,6 +221,7 @@ void bind_state(nb::module_& m) {
           [](const ModelState& state, nb::handle names) { return known_features(state, PythonNames(names)); },
           "names"_a, "Which of these names are features.")
       .def("feature_kinds", &feature_kinds, "begin"_a, "As of OnlineModel.")
+      .def("find_label", &find_label, "label"_a.none())
       .def_prop_ro("n_examples", &ModelState::n_examples)
       .def_prop_ro("n_updates", [](const ModelState& state) { return state.forest.n_updates(); })
       .def_prop_ro("n_cells",

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -32,47 +33,61 @@ Matrix to_matrix(TextMatrix rows) {
   return {to_numpy(std::move(rows.values)), to_numpy(std::move(rows.ids)), to_numpy(std::move(rows.indptr))};
 }
 
+/// The rows of all texts by those of a piece. Ctrl-C and other signals are looked for between two pieces.
+template <class RowsOf>
+TextMatrix piece_by_piece(Texts texts, RowsOf rows_of) {
+  constexpr std::size_t kPiece = 1024;
+  TextMatrix result;
+  result.indptr.reserve(texts.size() + 1);
+  for (std::size_t begin = 0; begin < texts.size(); begin += kPiece) {
+    raise_if_interrupted();
+    result.append(rows_of(texts.subspan(begin, std::min(kPiece, texts.size() - begin))));
+  }
+  return result;
+}
+
 Matrix learn(LockedTextFeatures& text, const TextObjects& objects) {
   const PythonTexts texts(objects);
   return to_matrix(without_gil([&] {
-    return text.change([&](TextFeatures& features) { return features.learn_many(texts.view(), raise_if_interrupted); });
+    return piece_by_piece(texts.view(), [&](Texts piece) {
+      return text.change([&](TextFeatures& features) { return features.learn_many(piece); });
+    });
   }));
 }
 
 Matrix transform(const LockedTextFeatures& text, const TextObjects& objects) {
   const PythonTexts texts(objects);
   return to_matrix(without_gil([&] {
-    return text.read(
-        [&](const TextFeatures& features) { return features.find_many(texts.view(), raise_if_interrupted); });
+    const Shared<TextFeatures> features = text.snapshot();
+    return piece_by_piece(texts.view(), [&](Texts piece) { return features->find_many(piece); });
   }));
 }
 
 /// Characters of a word begin with '~', further features with ':', which are part of no word; with hash_bits there are
 /// only numbers.
 NameObjects names(const LockedTextFeatures& text) {
-  const TextFeatures features = without_gil([&] { return text.copy(); });
+  const Shared<TextFeatures> features = without_gil([&] { return text.snapshot(); });
   nb::list result;
-  for (std::uint32_t id = 0; id < features.terms().size(); ++id) {
-    const Term term = features.terms().term(id);
+  for (std::uint32_t id = 0; id < features->terms().size(); ++id) {
+    const Term term = features->terms().term(id);
     const bool is_further = term.text.starts_with(TextFeatures::kFurther);
     const bool is_number = is_further && term.text.substr(1).starts_with(TextFeatures::kFurther);
     const std::size_t n_marks = is_number ? 2 : is_further ? 1 : 0;
     const std::string shown = (term.is_chars ? "~" : is_further ? ":" : "") + std::string(term.text.substr(n_marks));
-    result.append(features.params().hash_bits > 0 ? nb::object(nb::int_(term.hash))
-                                                  : nb::object(nb::str(shown.data(), shown.size())));
+    result.append(features->params().hash_bits > 0 ? nb::object(nb::int_(term.hash))
+                                                   : nb::object(nb::str(shown.data(), shown.size())));
   }
   return NameObjects(result);
 }
 
 NumpyArray<std::uint32_t> counts(const LockedTextFeatures& text) {
   std::vector<std::uint32_t> result = without_gil([&] {
-    return text.read([](const TextFeatures& features) {
-      std::vector<std::uint32_t> found;
-      for (std::uint32_t id = 0; id < features.terms().size(); ++id) {
-        found.push_back(features.terms().n_texts_with(id));
-      }
-      return found;
-    });
+    const Shared<TextFeatures> features = text.snapshot();
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t id = 0; id < features->terms().size(); ++id) {
+      found.push_back(features->terms().n_texts_with(id));
+    }
+    return found;
   });
   return to_numpy(std::move(result));
 }
@@ -83,7 +98,7 @@ nb::bytes save(const LockedTextFeatures& text) {
   std::vector<std::byte> bytes;
   without_gil([&] {
     ArrayWriter out([&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
-    text.read([&](const TextFeatures& features) { features.save(out, kPrefix); });
+    text.snapshot()->save(out, kPrefix);
     out.finish();
   });
   return nb::bytes(bytes.data(), bytes.size());
@@ -98,11 +113,10 @@ LockedTextFeatures* load(const TextParams& params, const Array<std::uint8_t>& sa
   return new LockedTextFeatures(std::move(features));
 }
 
-/// Asks the terms without the GIL while nobody learns.
+/// Asks the terms without the GIL, which is never held while a turn is waited for.
 template <class Answer>
 Answer ask(const LockedTextFeatures& text, Answer (TermTable::*question)() const) {
-  return without_gil(
-      [&] { return text.read([&](const TextFeatures& features) { return (features.terms().*question)(); }); });
+  return without_gil([&] { return text.read([&](const auto& features) { return (features->terms().*question)(); }); });
 }
 
 void bind_text_params(nb::module_& m) {
@@ -130,7 +144,7 @@ void bind_text_params(nb::module_& m) {
 
 void bind_text(nb::module_& m) {
   bind_text_params(m);
-  nb::class_<LockedTextFeatures>(m, "TextFeatures")
+  nb::class_<LockedTextFeatures>(m, "TextFeatures", nb::is_weak_referenceable())
       .def(
           "__init__",
           [](LockedTextFeatures* self, const TextParams& params) {
@@ -141,6 +155,9 @@ void bind_text(nb::module_& m) {
       .def("save", &save)
       .def("learn", &learn, "texts"_a, "(values, ids, indptr) of the rows, each as it was when it was learnt.")
       .def("transform", &transform, "texts"_a, "(values, ids, indptr) of the rows.")
+      .def("hold", [](LockedTextFeatures& text) { without_gil([&] { text.hold(); }); })
+      .def("release", &LockedTextFeatures::release)
+      .def("release_in_child", &LockedTextFeatures::release_in_child)
       .def("names", &names, "By id.")
       .def("counts", &counts, "By id, the number of texts that have the term.")
       .def_prop_ro("n_texts", [](const LockedTextFeatures& text) { return ask(text, &TermTable::n_texts); })

@@ -10,6 +10,20 @@
 
 namespace oplt::bindings {
 
+namespace {
+
+/// repr(object), whatever that returns.
+std::string shown(nb::handle object) {
+  const nb::str text = nb::repr(object);
+  const auto encoded = nb::steal<nb::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+  if (!encoded.is_valid()) {
+    throw nb::python_error();
+  }
+  return {encoded.c_str(), encoded.size()};
+}
+
+}  // namespace
+
 Name to_name(nb::handle object) {
   if (PyUnicode_Check(object.ptr())) {
     Py_ssize_t size = 0;
@@ -28,11 +42,11 @@ Name to_name(nb::handle object) {
     const long long value = number.is_valid() ? PyLong_AsLongLong(number.ptr()) : -1;
     if (PyErr_Occurred() != nullptr) {
       PyErr_Clear();
-      throw InvalidInput(std::string(nb::repr(object).c_str()) + ", an integer of more than 64 bits");
+      throw InvalidInput(shown(object) + ", an integer of more than 64 bits");
     }
     return {.text = {}, .number = value};
   }
-  throw InvalidInput(nb::repr(object).c_str());
+  throw InvalidInput(shown(object));
 }
 
 nb::object from_name(const Name& name) {
@@ -41,9 +55,12 @@ nb::object from_name(const Name& name) {
 
 PythonNames::PythonNames(nb::handle names) {
   if (nb::isinstance<nb::list>(names)) {
-    const nb::list list = nb::borrow<nb::list>(names);
-    names_.reserve(list.size());
-    for (const nb::handle name : list) {
+    owners_ = nb::steal<nb::list>(PyList_GetSlice(names.ptr(), 0, PY_SSIZE_T_MAX));
+    if (!owners_.is_valid()) {
+      throw nb::python_error();
+    }
+    names_.reserve(owners_.size());
+    for (const nb::handle name : owners_) {
       names_.push_back(to_name(name));
     }
   } else {

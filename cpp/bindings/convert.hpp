@@ -52,7 +52,8 @@ nb::object from_name(const Name& name);
 
 nb::list label_names(const ModelState& state, std::span<const LabelId> ids);
 
-/// Names from a list of str and int, or from an array of int32. Views: the Python object must outlive it.
+/// Names from a list of str and int, which are held on to: an element's __index__ may change the list, and so may other
+/// threads. Or from an array of int32, which must outlive it.
 class PythonNames {
  public:
   explicit PythonNames(nb::handle names);
@@ -60,6 +61,7 @@ class PythonNames {
   NameList list() const { return {names_, numbers_}; }
 
  private:
+  nb::list owners_;
   std::vector<Name> names_;
   std::span<const std::int32_t> numbers_;
 };
@@ -86,8 +88,8 @@ class PythonTexts {
   std::vector<std::string_view> views_;
 };
 
-/// Examples from a list of str, from a tuple of bounds, names and values, or from a pair of both. Views: the Python
-/// object must outlive it.
+/// Examples from a list of str, from a tuple of bounds, names and values, or from a pair of both. The arrays must
+/// outlive it.
 class PythonInputs {
  public:
   explicit PythonInputs(nb::handle x);

@@ -2,38 +2,55 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <mutex>
-#include <shared_mutex>
 #include <utility>
 
+#include "base/shared.hpp"
 #include "encode/text_features.hpp"
+#include "model/turns.hpp"
 
 namespace oplt::bindings {
 
-/// Text features on their own, without a model, whose lock they share otherwise. One thread learns, any number read.
+/// Text features on their own, without a model. One thread at a time changes them, any number read. Both must be short,
+/// and must not run Python: a signal handler could want a turn that its own thread has.
 class LockedTextFeatures {
  public:
   explicit LockedTextFeatures(TextFeatures features) : features_(std::move(features)) {}
 
   template <class Change>
   auto change(Change change) {
-    const std::unique_lock lock(mutex_);
-    return change(features_);
+    struct Turn {
+      explicit Turn(Turns& turns) : turns_(turns) { turns_.enter_writing(); }
+      ~Turn() { turns_.leave_writing(); }
+      Turns& turns_;
+    };
+    const Turn turn(turns_);
+    return change(features_.write());
   }
 
   template <class Read>
   auto read(Read read) const {
-    const std::shared_lock lock(mutex_);
+    struct Turn {
+      explicit Turn(Turns& turns) : turns_(turns) { turns_.enter_reading(); }
+      ~Turn() { turns_.leave_reading(); }
+      Turns& turns_;
+    };
+    const Turn turn(turns_);
     return read(features_);
   }
 
-  TextFeatures copy() const {
-    return read([](const TextFeatures& features) { return features; });
+  /// As they are now, for what takes longer. While somebody has it, learning copies them first.
+  Shared<TextFeatures> snapshot() const {
+    return read([](const Shared<TextFeatures>& features) { return features; });
   }
 
+  /// See OnlineModel.
+  void hold() { turns_.hold(); }
+  void release() { turns_.release(); }
+  void release_in_child() { turns_.release_in_child(); }
+
  private:
-  mutable std::shared_mutex mutex_;
-  TextFeatures features_;
+  mutable Turns turns_;
+  Shared<TextFeatures> features_;
 };
 
 }  // namespace oplt::bindings

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -27,7 +29,8 @@ inline FileBytes copied_bytes(std::span<const std::byte> bytes) {
 }
 
 #ifdef OPLT_CAN_MAP
-/// Empty if the system refuses, with the reason in errno. The file may be closed afterwards.
+/// Empty if the system refuses, with the reason in errno; a lack of memory is thrown. The file may be closed
+/// afterwards.
 inline FileBytes mapped_bytes(int file) {
   struct stat facts{};
   if (fstat(file, &facts) != 0 || facts.st_size == 0) {
@@ -35,6 +38,9 @@ inline FileBytes mapped_bytes(int file) {
   }
   const auto size = static_cast<std::size_t>(facts.st_size);
   void* address = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
+  if (address == MAP_FAILED && errno == ENOMEM) {
+    throw std::bad_alloc();
+  }
   if (address == MAP_FAILED) {
     return {};
   }

@@ -1,10 +1,18 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
+//
+// What the hash tables of names and of terms have in common. Both use open addressing with linear probing and a public
+// hash, so that a table can be used where it lies in a file. Somebody who knows the hash can choose keys that all
+// collide. So no key may lie further than kMostProbes from where its search begins; a table that would need more
+// changes to a hash with a random key, in memory only. Files always have the table of the public hash.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <limits>
+#include <numeric>
+#include <vector>
 
 namespace oplt {
 
@@ -13,5 +21,51 @@ namespace oplt {
 constexpr std::size_t n_slots_for(std::size_t n_keys) {
   return n_keys == 0 ? 0 : std::max<std::size_t>(16, std::bit_ceil(2 * n_keys));
 }
+
+/// Slots that a search by the public hash looks at. Keys that nobody has chosen never need so many: in a table that is
+/// half full, the probability is below 1e-10 for each.
+inline constexpr std::size_t kMostProbes = 128;
+
+/// Instead of a slot: neither the key nor an empty slot is within kMostProbes.
+inline constexpr std::size_t kNoSlot = std::numeric_limits<std::size_t>::max();
+
+/// Are there more than kMostProbes used slots in a row? If not, each key lies near enough, whatever its hash is.
+template <class IsUsed>
+bool has_long_run(std::size_t n_slots, IsUsed is_used) {
+  // A long run has one of every kMostProbes slots.
+  for (std::size_t middle = kMostProbes - 1; middle < n_slots; middle += kMostProbes) {
+    std::size_t n = 0;
+    for (std::size_t i = middle; n <= kMostProbes && is_used(i); i = (i + 1) % n_slots) {
+      ++n;
+    }
+    for (std::size_t i = middle - 1; n > 0 && n <= kMostProbes && is_used(i); i = (i + n_slots - 1) % n_slots) {
+      ++n;
+    }
+    if (n > kMostProbes) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// The empty slots of a table that is being filled. Finds the slot to which linear probing leads without looking at
+/// those in between, so that equal hashes do no harm.
+class EmptySlots {
+ public:
+  explicit EmptySlots(std::size_t n_slots) : next_(n_slots) { std::iota(next_.begin(), next_.end(), std::size_t{0}); }
+
+  /// The first empty slot from i on, which is used from now on. There must be one more.
+  std::size_t take(std::size_t i) {
+    while (next_[i] != i) {
+      next_[i] = next_[next_[i]];  // the next search is shorter
+      i = next_[i];
+    }
+    next_[i] = (i + 1) % next_.size();
+    return i;
+  }
+
+ private:
+  std::vector<std::size_t> next_;  // an empty slot leads to itself, others to one further on
+};
 
 }  // namespace oplt

@@ -12,14 +12,16 @@
 
 namespace oplt {
 
+/// Both halves of a hash: the upper one may be 0 in all terms of a table.
+inline std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash ^ (hash >> 32)); }
+
 /// A word, several words or some characters of a word, as the texts have them. A view.
 struct Term {
   std::string_view text;
   bool is_chars = false;   // characters of a word: another term than the word of the same text
   std::uint64_t hash = 0;  // of both
 
-  /// Both halves of the hash: the upper one may be 0 in all terms of a table.
-  std::uint32_t tag() const { return static_cast<std::uint32_t>(hash ^ (hash >> 32)); }
+  std::uint32_t tag() const { return tag_of(hash); }
 
   friend bool operator==(const Term& a, const Term& b) { return a.hash == b.hash && a.text == b.text; }
 };

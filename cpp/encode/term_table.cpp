@@ -14,6 +14,8 @@ namespace oplt {
 
 namespace {
 
+constexpr std::uint32_t kLargestScore = 0xFFFFFFFF;  // where counting ends; to begin anew at 0 would be wrong
+
 std::uint64_t pack(std::uint32_t score, std::uint32_t id) { return (std::uint64_t{score} << 32) | id; }
 
 }  // namespace
@@ -23,7 +25,7 @@ TermTable::TermTable(std::uint32_t hash_bits, std::uint32_t limit) : hash_bits_(
 void TermTable::count(std::uint32_t id) {
   entries_.own();
   Entry& entry = entries_[id];
-  ++entry.score;
+  entry.score += entry.score < kLargestScore ? 1 : 0;
   entry.last_text = n_texts_;
 }
 
@@ -45,7 +47,7 @@ std::uint32_t TermTable::add(const Term& key) {
   }
   std::uint32_t inherited = 0;
   if (is_full) {
-    inherited = entries_[id].score;
+    inherited = std::min(entries_[id].score, kLargestScore - 1);
     erase(id);
     n_gone_ += std::exchange(entries_[id].length, 0);
     of_this_text_.push_back(id);
@@ -61,9 +63,9 @@ std::uint32_t TermTable::add(const Term& key) {
                   inherited,
                   key.is_chars ? 1U : 0U};
   if (n_slots_for(size()) > slots_.size()) {
-    slots_ = make_slots();
-  } else {
-    insert(id);
+    fill();
+  } else if (!insert(id)) {
+    use_secret_hash();
   }
   return id;
 }
@@ -121,9 +123,29 @@ void TermTable::next_text() {
   of_this_text_.clear();
 }
 
-void TermTable::insert(std::uint32_t id) {
+std::uint64_t TermTable::secret_hash(const Term& key) const {
+  return hash_bits_ > 0 ? keyed_hash(*key_, key.hash) : keyed_hash(*key_, key.text);
+}
+
+std::size_t TermTable::secret_slot_of(const Term& key) const {
+  const std::size_t mask = slots_.size() - 1;
+  const std::uint64_t hash = secret_hash(key);
+  std::size_t i = home(hash);
+  while (slots_[i].id != kNone && !(slots_[i].tag == tag_of(hash) && term(slots_[i].id) == key)) {
+    i = (i + 1) & mask;
+  }
+  return i;
+}
+
+/// False if there is no slot near enough.
+bool TermTable::insert(std::uint32_t id) {
   const Term key = term(id);
-  slots_[slot_of(key)] = {key.tag(), id};
+  const std::size_t slot = slot_of(key);
+  if (slot == kNoSlot) {
+    return false;
+  }
+  slots_[slot] = {tag_of(hash(key)), id};
+  return true;
 }
 
 /// Moves up what would not be found any more if there were a gap.
@@ -131,7 +153,7 @@ void TermTable::erase(std::uint32_t id) {
   const std::size_t mask = slots_.size() - 1;
   std::size_t gap = slot_of(term(id));
   for (std::size_t i = (gap + 1) & mask; slots_[i].id != kNone; i = (i + 1) & mask) {
-    const std::size_t distance = (i - home(entries_[slots_[i].id].hash)) & mask;
+    const std::size_t distance = (i - home(hash(term(slots_[i].id)))) & mask;
     if (distance >= ((i - gap) & mask)) {
       slots_[gap] = slots_[i];
       gap = i;
@@ -140,17 +162,31 @@ void TermTable::erase(std::uint32_t id) {
   slots_[gap] = {};
 }
 
-/// A table of the size that the terms need, as if they had been put into it in order of their ids.
-Buffer<TermTable::Slot> TermTable::make_slots() const {
+/// Puts all terms into a table of the size that they need.
+void TermTable::fill() {
   Buffer<Slot> slots;
   slots.resize(n_slots_for(size()));
-  const std::size_t mask = slots.size() - 1;
+  slots_ = std::move(slots);
   for (std::uint32_t id = 0; id < size(); ++id) {
-    std::size_t i = entries_[id].hash & mask;
-    while (slots[i].id != kNone) {
-      i = (i + 1) & mask;
+    if (!insert(id)) {
+      use_secret_hash();
+      return;
     }
-    slots[i] = {term(id).tag(), id};
+  }
+}
+
+void TermTable::use_secret_hash() {
+  key_ = HashKey::draw();
+  fill();
+}
+
+/// The table that is saved: of the size that the terms need, as if they had been put into it in order of their ids.
+Buffer<TermTable::Slot> TermTable::public_slots() const {
+  Buffer<Slot> slots;
+  slots.resize(n_slots_for(size()));
+  EmptySlots empty(slots.size());
+  for (std::uint32_t id = 0; id < size(); ++id) {
+    slots[empty.take(entries_[id].hash & (slots.size() - 1))] = {term(id).tag(), id};
   }
   return slots;
 }

@@ -4,13 +4,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/buffer.hpp"
+#include "base/keyed_hash.hpp"
 #include "base/prefetch.hpp"
 #include "base/types.hpp"
+#include "encode/slots.hpp"
 #include "encode/term.hpp"
 #include "io/array_file.hpp"
 
@@ -39,10 +42,13 @@ class TermTable {
   }
 
   /// The id of a key, or kNone.
-  std::uint32_t find(const Term& key) const { return slots_.empty() ? kNone : slots_[slot_of(key)].id; }
+  std::uint32_t find(const Term& key) const {
+    const std::size_t slot = slots_.empty() ? kNoSlot : slot_of(key);
+    return slot == kNoSlot ? kNone : slots_[slot].id;
+  }
 
   /// Starts to bring what find() reads into the cache: for many keys, first the slots, then the entries that they lead
-  /// to, then the texts of these.
+  /// to, then the texts of these. Of no use, and no harm, if the table has a secret key.
   void prefetch_slot(const Term& key) const {
     if (!slots_.empty()) {
       prefetch(slots_.data() + home(key.hash));
@@ -106,21 +112,33 @@ class TermTable {
     std::uint32_t id = kNone;
   };
 
+  std::uint64_t hash(const Term& key) const { return key_ ? secret_hash(key) : key.hash; }
+  std::uint64_t secret_hash(const Term& key) const;
+  std::size_t secret_slot_of(const Term& key) const;
   std::size_t home(std::uint64_t hash) const { return hash & (slots_.size() - 1); }
-  /// Where the key is, or could be put.
+  /// Where the key is, or could be put; kNoSlot if that is too far.
   std::size_t slot_of(const Term& key) const {
+    if (key_) [[unlikely]] {
+      return secret_slot_of(key);
+    }
     const std::size_t mask = slots_.size() - 1;
     const std::uint32_t tag = key.tag();
     std::size_t i = home(key.hash);
+    std::size_t n_left = kMostProbes;
     // With hash_bits the tag is the whole key.
     while (slots_[i].id != kNone && !(slots_[i].tag == tag && (hash_bits_ > 0 || term(slots_[i].id) == key))) {
       i = (i + 1) & mask;
+      if (--n_left == 0) [[unlikely]] {
+        return kNoSlot;
+      }
     }
     return i;
   }
-  void insert(std::uint32_t id);
+  bool insert(std::uint32_t id);
   void erase(std::uint32_t id);
-  Buffer<Slot> make_slots() const;
+  void fill();
+  void use_secret_hash();
+  Buffer<Slot> public_slots() const;
   void own();
   std::uint64_t add_text(std::string_view text);
   std::uint32_t take_rarest();
@@ -131,9 +149,10 @@ class TermTable {
   std::uint32_t limit_;
   std::uint64_t n_texts_ = 0;
   Buffer<Entry> entries_;
-  Buffer<char> text_;       // of all terms, and of some that have gone
-  std::size_t n_gone_ = 0;  // characters of these
-  Buffer<Slot> slots_;      // open addressing
+  Buffer<char> text_;           // of all terms, and of some that have gone
+  std::size_t n_gone_ = 0;      // characters of these
+  Buffer<Slot> slots_;          // open addressing; see slots.hpp
+  std::optional<HashKey> key_;  // if too many terms have hashes that collide; never saved
   // A heap of (score, id), smallest first, made when a place is needed for the first time. Scores in it may be out of
   // date, but only too small.
   std::vector<std::uint64_t> rarest_;

@@ -35,7 +35,7 @@ void TermTable::save(ArrayWriter& out, const std::string& prefix) const {
     }
   }
   const bool any_gone = limit_ > 0 && size() >= limit_;  // maybe; else the slots have been filled in order
-  out.put(prefix + "/slots", any_gone ? make_slots() : slots_);
+  out.put(prefix + "/slots", key_ || any_gone ? public_slots() : slots_);
 }
 
 TermTable TermTable::load(const ArrayReader& in, const std::string& prefix, std::uint32_t hash_bits,
@@ -49,11 +49,17 @@ TermTable TermTable::load(const ArrayReader& in, const std::string& prefix, std:
                 "the text features hold more terms than max_features");
   expect_format(table.slots_.size() == n_slots_for(table.size()),
                 "the hash table of the text features is not of the size that its terms need");
+  if (has_long_run(table.slots_.size(), [&](std::size_t i) { return table.slots_[i].id != kNone; })) {
+    table.check_entries();
+    table.use_secret_hash();
+  }
   return table;
 }
 
 /// What does not depend on other terms.
 void TermTable::check_entries() const {
+  constexpr std::uint64_t kMostTexts = std::uint64_t{1} << 62;  // so that they can be counted on for ever
+  expect_format(n_texts_ <= kMostTexts, "the text features have counted more texts than there can be");
   std::uint64_t n_chars = 0;
   for (std::uint32_t id = 0; id < size(); ++id) {
     const Entry& entry = entries_[id];

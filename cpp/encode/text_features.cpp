@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -114,18 +115,14 @@ void list_further(const NamedRows& rows, std::size_t i, TextRow& row) {
 
 /// Calls read(text, row) for each text and puts the scaled rows together.
 template <class Read>
-TextMatrix scaled_rows(Texts texts, const std::function<void()>& poll, Read read) {
-  constexpr std::size_t kPollEvery = 1024;
+TextMatrix scaled_rows(Texts texts, Read read) {
   constexpr RowParams kScaled{.bias = false, .normalize = true};
   RowBuilder row_builder;
   TextRow features;
   TextMatrix result;
   result.indptr.reserve(texts.size() + 1);
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (poll && i % kPollEvery == 0) {
-      poll();
-    }
-    read(texts[i], features);
+  for (const std::string_view text : texts) {
+    read(text, features);
     row_builder.clear();
     const RowView row = row_builder.build(features.ids, features.values, kScaled);
     result.ids.insert(result.ids.end(), row.features.begin(), row.features.end());
@@ -148,6 +145,14 @@ void TextParams::validate() const {
   expect(min_words <= max_words && (min_words > 0) == (max_words > 0), "ngrams");
   expect(min_chars <= max_chars && (min_chars > 0) == (max_chars > 0), "chars");
   expect(hash_bits <= 31, "hash_bits");
+}
+
+void TextMatrix::append(const TextMatrix& other) {
+  const std::int64_t before = indptr.back();
+  std::transform(other.indptr.begin() + 1, other.indptr.end(), std::back_inserter(indptr),
+                 [&](std::int64_t end) { return before + end; });
+  ids.insert(ids.end(), other.ids.begin(), other.ids.end());
+  values.insert(values.end(), other.values.begin(), other.values.end());
 }
 
 TextFeatures::TextFeatures(const TextParams& params) : params_(params), terms_(params.hash_bits, params.max_features) {}
@@ -266,12 +271,12 @@ void TextFeatures::find_further(const NamedRows& rows, std::size_t i, TextRow& r
   }
 }
 
-TextMatrix TextFeatures::learn_many(Texts texts, const std::function<void()>& poll) {
-  return scaled_rows(texts, poll, [&](std::string_view text, TextRow& row) { learn(text, row); });
+TextMatrix TextFeatures::learn_many(Texts texts) {
+  return scaled_rows(texts, [&](std::string_view text, TextRow& row) { learn(text, row); });
 }
 
-TextMatrix TextFeatures::find_many(Texts texts, const std::function<void()>& poll) const {
-  return scaled_rows(texts, poll, [&](std::string_view text, TextRow& row) { find(text, row); });
+TextMatrix TextFeatures::find_many(Texts texts) const {
+  return scaled_rows(texts, [&](std::string_view text, TextRow& row) { find(text, row); });
 }
 
 }  // namespace oplt

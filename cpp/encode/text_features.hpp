@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +51,8 @@ struct TextMatrix {
   std::vector<std::int64_t> indptr{0};
   std::vector<std::int32_t> ids;
   std::vector<Real> values;
+
+  void append(const TextMatrix& other);
 };
 
 /// Examples as texts.
@@ -86,10 +87,9 @@ class TextFeatures {
   /// What the names of further features begin with among the terms.
   static constexpr char kFurther = '\x1d';
 
-  /// The rows of many texts, ids ascending, scaled to norm 1 as by a model that learns them. `poll` is called every now
-  /// and then; what it throws ends the work.
-  TextMatrix learn_many(Texts texts, const std::function<void()>& poll = {});
-  TextMatrix find_many(Texts texts, const std::function<void()>& poll = {}) const;
+  /// The rows of many texts, ids ascending, scaled to norm 1 as by a model that learns them.
+  TextMatrix learn_many(Texts texts);
+  TextMatrix find_many(Texts texts) const;
 
   /// See TermTable. The params are not part of it.
   void save(ArrayWriter& out, const std::string& prefix) const { terms_.save(out, prefix); }

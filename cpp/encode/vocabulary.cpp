@@ -19,7 +19,7 @@ bool operator<(const Name& a, const Name& b) {
   return a.is_text() ? a.text < b.text : a.number < b.number;
 }
 
-std::uint64_t Vocabulary::hash(const Name& name) {
+std::uint64_t Vocabulary::public_hash(const Name& name) {
   std::uint64_t h = static_cast<std::uint64_t>(name.number);
   for (const char c : name.text) {  // FNV-1a; the last lines below spread its weak low bits
     h = (h ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
@@ -28,13 +28,21 @@ std::uint64_t Vocabulary::hash(const Name& name) {
   return h ^ (h >> 29);
 }
 
+std::uint64_t Vocabulary::secret_hash(const Name& name) const {
+  return name.is_text() ? keyed_hash(*key_, name.text) : keyed_hash(*key_, static_cast<std::uint64_t>(name.number));
+}
+
+/// Where the name is, or could be put; kNoSlot if that is too far.
 std::size_t Vocabulary::slot_of(const Name& wanted) const {
   const std::size_t mask = slots_.size() - 1;
   std::size_t i = hash(wanted) & mask;
-  while (slots_[i] != kNone && !(name(slots_[i]) == wanted)) {
+  for (std::size_t n_left = key_ ? slots_.size() : kMostProbes; n_left > 0; --n_left) {
+    if (slots_[i] == kNone || name(slots_[i]) == wanted) {
+      return i;
+    }
     i = (i + 1) & mask;
   }
-  return i;
+  return kNoSlot;
 }
 
 std::uint32_t Vocabulary::find(const Name& name) const {
@@ -42,7 +50,8 @@ std::uint32_t Vocabulary::find(const Name& name) const {
     const auto number = static_cast<std::size_t>(name.number);
     return number < direct_.size() ? direct_[number] : kNone;
   }
-  return slots_.empty() ? kNone : slots_[slot_of(name)];
+  const std::size_t slot = slots_.empty() ? kNoSlot : slot_of(name);
+  return slot == kNoSlot ? kNone : slots_[slot];
 }
 
 Name Vocabulary::name(std::uint32_t id) const {
@@ -78,22 +87,53 @@ void Vocabulary::add(const Name& name) {
   }
   ++n_hashed_;
   if (n_slots_for(n_hashed_) > slots_.size()) {
-    grow();
+    fill();
   } else {
     slots_.own();
-    slots_[slot_of(name)] = id;
+    if (!insert(id)) {
+      use_secret_hash();
+    }
   }
 }
 
-/// Puts all names into a larger table.
-void Vocabulary::grow() {
+/// False if there is no slot near enough.
+bool Vocabulary::insert(std::uint32_t id) {
+  const std::size_t slot = slot_of(name(id));
+  if (slot == kNoSlot) {
+    return false;
+  }
+  slots_[slot] = id;
+  return true;
+}
+
+/// Puts all names into a table of the size that they need.
+void Vocabulary::fill() {
   slots_ = {};
   slots_.resize(n_slots_for(n_hashed_), kNone);
   for (std::uint32_t id = 0; id < size(); ++id) {
-    if (const Name known = name(id); !is_direct(known)) {
-      slots_[slot_of(known)] = id;
+    if (!is_direct(name(id)) && !insert(id)) {
+      use_secret_hash();
+      return;
     }
   }
+}
+
+void Vocabulary::use_secret_hash() {
+  key_ = HashKey::draw();
+  fill();
+}
+
+/// The table that is saved if the present one has a secret key.
+Buffer<std::uint32_t> Vocabulary::public_slots() const {
+  Buffer<std::uint32_t> slots;
+  slots.resize(n_slots_for(n_hashed_), kNone);
+  EmptySlots empty(slots.size());
+  for (std::uint32_t id = 0; id < size(); ++id) {
+    if (const Name known = name(id); !is_direct(known)) {
+      slots[empty.take(public_hash(known) & (slots.size() - 1))] = id;
+    }
+  }
+  return slots;
 }
 
 void Vocabulary::find_row(const NameList& names, std::size_t begin, std::size_t end,
@@ -142,7 +182,7 @@ void Vocabulary::save(ArrayWriter& out, const std::string& prefix) const {
   out.put(prefix + "/names", names_);
   out.put(prefix + "/text", text_);
   out.put(prefix + "/direct", direct_);
-  out.put(prefix + "/slots", slots_);
+  out.put(prefix + "/slots", key_ ? public_slots() : slots_);
   out.put_one(prefix + "/n_hashed", n_hashed_);
 }
 
@@ -157,6 +197,15 @@ Vocabulary Vocabulary::load(const ArrayReader& in, const std::string& prefix) {
   expect_format(result.n_hashed_ <= result.names_.size() && result.slots_.size() == n_slots_for(result.n_hashed_),
                 "the hash table of a vocabulary is not of the size that its names need");
   expect_format(result.direct_.size() <= kDirect, "a vocabulary's table of small integers is too large");
+  if (has_long_run(result.slots_.size(), [&](std::size_t i) { return result.slots_[i] != kNone; })) {
+    result.check_tables();
+    std::uint32_t n_hashed = 0;
+    for (std::uint32_t id = 0; id < result.size(); ++id) {
+      n_hashed += is_direct(result.name(id)) ? 0 : 1;
+    }
+    expect_format(n_hashed == result.n_hashed_, "a vocabulary has another number of names than its table");
+    result.use_secret_hash();
+  }
   return result;
 }
 

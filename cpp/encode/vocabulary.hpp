@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/buffer.hpp"
+#include "base/keyed_hash.hpp"
 #include "base/types.hpp"
 #include "io/array_file.hpp"
 
@@ -79,11 +81,16 @@ class Vocabulary {
     std::uint32_t unused = 0;       // no padding, whose bytes could be anything
   };
   // Looks up by Name although the table holds ids only, so each text is stored once.
-  static std::uint64_t hash(const Name& name);
+  static std::uint64_t public_hash(const Name& name);
+  std::uint64_t hash(const Name& name) const { return key_ ? secret_hash(name) : public_hash(name); }
+  std::uint64_t secret_hash(const Name& name) const;
   static bool is_direct(const Name& name) { return !name.is_text() && name.number >= 0 && name.number < kDirect; }
   std::size_t slot_of(const Name& name) const;
   void add(const Name& name);
-  void grow();
+  bool insert(std::uint32_t id);
+  void fill();
+  void use_secret_hash();
+  Buffer<std::uint32_t> public_slots() const;
   void check_tables() const;
   bool is_found(std::uint32_t id, std::span<const std::uint64_t> hashes) const;
 
@@ -93,8 +100,9 @@ class Vocabulary {
   Buffer<Entry> names_;
   Buffer<char> text_;             // all strings, end to end
   Buffer<std::uint32_t> direct_;  // integer -> id
-  // Open addressing: ids of all names that are not in direct_, as if put there in ascending order.
+  // Open addressing: ids of all names that are not in direct_, as if put there in ascending order. See slots.hpp.
   Buffer<std::uint32_t> slots_;
+  std::optional<HashKey> key_;  // if too many names have hashes that collide; never saved
   std::uint32_t n_hashed_ = 0;
 };
 

@@ -31,10 +31,10 @@ const char* read_index(const char* p, const char* end, std::int64_t limit, std::
 
 const char* find_blank(const char* p, const char* end) { return std::find_if(p, end, is_blank); }
 
-/// What is wrong with the text of an index, after "label '…' " or the like.
+/// What is wrong with the text of an index, after "label '…'" or the like.
 [[noreturn]] void fail_index(const std::string& what, std::string_view index, std::int64_t limit) {
   if (index.empty() || !std::all_of(index.begin(), index.end(), is_digit)) {
-    throw InvalidInput(what + " must be a whole number from 0, got " + quoted(index));
+    throw InvalidInput(what + " is not a non-negative integer");
   }
   throw InvalidInput(what + " is too large: the largest allowed is " + std::to_string(limit - 1) +
                      (limit < kMostColumns ? ", as the header says" : ""));
@@ -61,8 +61,7 @@ const char* find_blank(const char* p, const char* end) { return std::find_if(p, 
   if (read_index(index.data(), index.data() + colon, limit, ignored) != index.data() + colon) {
     fail_index(what + ": its index", index, limit);
   }
-  throw InvalidInput(what + ": its value must be a finite decimal number within the range of float32, got " +
-                     quoted(pair.substr(colon + 1)));
+  throw InvalidInput(what + ": its value is not a finite decimal number within the range of float32");
 }
 
 /// The label field; afterwards its labels are ascending and distinct.

@@ -116,7 +116,7 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
     helpers.finish();
     bounds = next;
     if (!is_encoded && between.is_due()) {
-      between.take();
+      between.take(helpers);
       bounds = next_batch(state, state.n_examples(), next.begin, n);  // others may have learnt meanwhile
     }
   }

@@ -37,8 +37,9 @@ class BatchBreak {
   /// Is there something to do at the next opportunity?
   virtual bool is_due() = 0;
 
-  /// Does it. What it throws ends the learning, with what was learnt before.
-  virtual void take() = 0;
+  /// Does it. What it throws ends the learning, with what was learnt before. Throws ForkedCall if it forks and
+  /// `helpers` are not in the child.
+  virtual void take(const HelperPool& helpers) = 0;
 };
 
 /// Learns a model online: the policy that grows its trees, the queues of their steps, the threads. What has been learnt

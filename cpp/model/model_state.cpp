@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/forks.hpp"
 #include "base/parallel.hpp"
 
 namespace oplt {
@@ -15,22 +16,22 @@ namespace {
 
 constexpr std::size_t kPollEvery = 256;  // rows
 
-/// Working memory of one predicting thread. It serves any model.
-struct PredictScratch {
+/// Working memory of one predicting thread. It serves any model. No two share a cache line.
+struct alignas(64) PredictScratch {
   Encoder::Scratch encoder;
   RowBuilder row_builder;
   LabelRanker::Scratch ranking;
 };
 
-/// Kept from call to call: to make it anew takes longer than to answer a single question.
+/// Of a calling thread, kept from call to call: to make it anew takes longer than to answer a single question. Not for
+/// helpers: if there is no memory for the first such variable of a thread, the process is aborted.
 PredictScratch& own_scratch() {
   static thread_local PredictScratch scratch;
   return scratch;
 }
 
 std::vector<ScoredLabel> predict_row(const ModelState& state, const Inputs& x, std::size_t i,
-                                     const SearchParams& params) {
-  PredictScratch& scratch = own_scratch();
+                                     const SearchParams& params, PredictScratch& scratch) {
   const EncodedFeatures features = state.encoder->find(x, i, scratch.encoder);
   scratch.row_builder.clear();
   const RowView row = scratch.row_builder.build(features.ids, features.values, state.rows);
@@ -58,19 +59,21 @@ Vocabulary vocabulary_of(const NameList& names) {
 
 Predictions ModelState::predict(const Inputs& x, const SearchParams& params, std::size_t threads,
                                 const std::function<void()>& poll) const {
-  std::vector<std::vector<ScoredLabel>> found(x.size());
+  LeftInChild<std::vector<std::vector<ScoredLabel>>> found(x.size());
+  LeftInChild<std::vector<PredictScratch>> of_helpers(std::max<std::size_t>(std::min(threads, x.size()), 1) - 1);
+  PredictScratch& own = own_scratch();
   std::size_t since_poll = 0;
   parallel_for(x.size(), threads, [&](std::size_t i, std::size_t worker) {
     if (poll && worker == 0 && ++since_poll == kPollEvery) {  // worker 0 is the calling thread
       poll();
       since_poll = 0;
     }
-    found[i] = predict_row(*this, x, i, params);
+    (*found)[i] = predict_row(*this, x, i, params, worker == 0 ? own : (*of_helpers)[worker - 1]);
   });
 
   Predictions result;
   result.indptr.push_back(0);
-  for (const std::vector<ScoredLabel>& row : found) {
+  for (const std::vector<ScoredLabel>& row : *found) {
     for (const ScoredLabel& label : row) {
       result.labels.push_back(label.label);
       result.probabilities.push_back(label.probability);

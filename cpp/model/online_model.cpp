@@ -30,7 +30,7 @@ class OnlineModel::Break : public BatchBreak {
     return is_poll_due_ || turns.is_read_waiting() || turns.is_renewal_due() || turns.is_writer_waiting();
   }
 
-  void take() override {
+  void take(const HelperPool& helpers) override {
     Turns& turns = model_.turns_;
     model_.broken_ = false;  // what fails here leaves the model as it is
     if (turns.is_read_waiting() || turns.is_renewal_due()) {
@@ -38,6 +38,8 @@ class OnlineModel::Break : public BatchBreak {
     }
     if (is_poll_due_ || turns.is_writer_waiting()) {
       pause();
+      helpers.expect_helpers();
+      model_.expect_whole();
     }
     model_.broken_ = true;
   }
@@ -49,15 +51,12 @@ class OnlineModel::Break : public BatchBreak {
       ~Pause() { turns_.resume_writing(); }  // in any case: whoever called learn() gives the turn back
       Turns& turns_;
     };
-    {
-      const Pause pause(model_.turns_);
-      if (is_poll_due_) {
-        poll_();
-        is_poll_due_ = false;
-        last_poll_ = Turns::Clock::now();
-      }
+    const Pause pause(model_.turns_);
+    if (is_poll_due_) {
+      poll_();
+      is_poll_due_ = false;
+      last_poll_ = Turns::Clock::now();
     }
-    model_.expect_whole();
   }
 
   OnlineModel& model_;
@@ -101,11 +100,6 @@ void OnlineModel::expect_whole() const {
   if (broken_) {
     throw BrokenModel("learning has failed before, and left the model half changed: load it again from a file");
   }
-}
-
-void OnlineModel::release_in_child() {
-  turns_.start_over_in_child();
-  release();
 }
 
 }  // namespace oplt

@@ -46,10 +46,11 @@ class OnlineModel {
     return read([](const ModelState& state) { return state; });
   }
 
-  /// Waits until nobody learns, and lets nobody begin: before a fork. Then one of the other two, in either process.
-  void hold() { turns_.enter_writing(); }
-  void release() { turns_.pause_writing(); }
-  void release_in_child();
+  /// Waits until nobody learns, and lets no other thread begin: before a fork. Then one of the other two, in either
+  /// process.
+  void hold() { turns_.hold(); }
+  void release() { turns_.release(); }
+  void release_in_child() { turns_.release_in_child(); }
 
  private:
   class Break;

@@ -38,6 +38,9 @@ void Turns::leave_reading() {
 
 void Turns::enter_writing() {
   std::unique_lock lock(mutex_);
+  if (is_held_here()) {
+    return;
+  }
   const std::uint64_t mine = n_writers_come_++;
   ++n_writers_waiting_;
   writers_.wait(lock, [&] { return may_write() && n_writers_gone_ == mine; });
@@ -59,6 +62,9 @@ void Turns::leave_writing() {
 void Turns::pause_writing() {
   {
     const std::scoped_lock lock(mutex_);
+    if (is_held_here()) {
+      return;
+    }
     is_writing_ = false;
     ++n_writers_gone_;
     n_admitted_ = published_ ? 0 : n_readers_waiting_;  // those that wait still get what was published
@@ -106,7 +112,24 @@ bool Turns::is_writer_waiting() const {
   return n_writers_waiting_ > 0;
 }
 
-void Turns::start_over_in_child() {
+void Turns::hold() {
+  enter_writing();
+  const std::scoped_lock lock(mutex_);
+  ++n_holds_;
+}
+
+void Turns::release() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!is_held_here()) {
+      return;
+    }
+    --n_holds_;
+  }
+  pause_writing();
+}
+
+void Turns::release_in_child() {
   std::construct_at(&mutex_);
   std::construct_at(&readers_);
   std::construct_at(&writers_);
@@ -115,7 +138,8 @@ void Turns::start_over_in_child() {
   n_writers_come_ = n_writers_gone_ + 1;  // this thread
   n_admitted_ = 0;
   n_reading_ = 0;
-  published_ = nullptr;  // by a writer that is gone
+  published_ = nullptr;  // by a writer that is gone, or that is this thread and has paused
+  release();
 }
 
 }  // namespace oplt

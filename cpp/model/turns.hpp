@@ -51,9 +51,13 @@ class Turns {
   bool is_renewal_due() const;
   bool is_writer_waiting() const;
 
-  /// After a fork, in the child, by the thread that had the writer's turn: the other threads are gone, whatever they
-  /// were waiting for.
-  void start_over_in_child();
+  /// The writer's turn for the time of a fork. Meanwhile the same thread may read, write and hold again, as if nobody
+  /// had a turn: Python runs signal handlers even then.
+  void hold();
+  /// Does nothing if this thread does not hold.
+  void release();
+  /// The same in the child: the other threads are gone, whatever they were waiting for.
+  void release_in_child();
 
  private:
   static constexpr std::chrono::seconds kLately{1};
@@ -62,20 +66,22 @@ class Turns {
   static void retire(Published former);
 
   bool may_write() const { return !is_writing_ && n_reading_ == 0 && n_admitted_ == 0; }
-  bool may_read() const { return !is_writing_ && (n_writers_waiting_ == 0 || n_admitted_ > 0); }
+  bool may_read() const { return is_held_here() || (!is_writing_ && (n_writers_waiting_ == 0 || n_admitted_ > 0)); }
+  bool is_held_here() const { return n_holds_ > 0 && writer_ == std::this_thread::get_id(); }
 
   mutable std::mutex mutex_;  // held for a few instructions only
   std::condition_variable readers_;
   std::condition_variable writers_;
   bool is_writing_ = false;
+  std::size_t n_holds_ = 0;  // by the writer, one in the other
   std::size_t n_reading_ = 0;
   std::size_t n_readers_waiting_ = 0;
   std::size_t n_writers_waiting_ = 0;
   std::size_t n_admitted_ = 0;  // readers that go before the next writer
-  std::thread::id writer_;  // the last one
+  std::thread::id writer_;      // the last one
   std::uint64_t n_writers_come_ = 0;
   std::uint64_t n_writers_gone_ = 0;  // so the next one is the one that came when there were so many
-  Clock::time_point last_read_{};  // by another thread than the last writer
+  Clock::time_point last_read_{};     // by another thread than the last writer
   Clock::time_point published_at_{};
   Published published_;
 };

@@ -28,23 +28,17 @@ void LabelMemory::save(ArrayWriter& out, const std::string& prefix) const {
   out.put(prefix + "/labels", labels_);
   out.put(prefix + "/weights", weights_);
   out.put(prefix + "/totals", totals_);
-  std::vector<std::size_t> begins(weights_.size() + 1);  // by feature, of its postings
-  for (FeatureId feature = 0; feature < weights_.size(); ++feature) {
-    begins[feature + 1] = begins[feature] + postings_[feature].size();
-  }
-  std::vector<std::size_t> ends = begins;               // of those that have been seen
-  std::vector<Posting> by_label(postings_.n_values());  // of one feature after the other
+  // By ascending label, the posting of a cell comes after those of the cells that were written before.
+  std::vector<std::uint32_t> n_before(weights_.size());  // by feature
   cells_.save(out, prefix + "/cells", [&](std::size_t, std::span<Cell> cells) {
     for (Cell& cell : cells) {
       if (cell.posting != kNone) {
-        const std::size_t place = ends[cell.feature]++;
-        by_label[place] = postings_[cell.feature][cell.posting];
-        cell.posting = static_cast<std::uint32_t>(place - begins[cell.feature]);
+        cell.posting = n_before[cell.feature]++;
       }
     }
   });
-  postings_.save(out, prefix + "/postings", [&](std::size_t feature, std::span<Posting> postings) {
-    std::copy_n(by_label.data() + begins[feature], postings.size(), postings.data());
+  postings_.save(out, prefix + "/postings", [](std::size_t, std::span<Posting> postings) {
+    std::sort(postings.begin(), postings.end(), [](const Posting& a, const Posting& b) { return a.label < b.label; });
   });
 }
 

@@ -10,8 +10,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/helper_pool.hpp"
 #include "check.hpp"
+#include "in_child.hpp"
 
 using namespace std::chrono_literals;
 using oplt::HelperPool;
@@ -200,3 +202,77 @@ TEST("a pool ends with its running tasks; those that have not begun are dropped"
   CHECK_EQ(n_ended.load(), 2);
   CHECK_EQ(n_others.load(), 0);
 }
+
+#ifdef OPLT_CAN_FORK
+TEST("in a forked child, where the helpers are not, a pool says so and ends without them") {
+  const auto throws = [](const auto& call) {
+    try {
+      call();
+    } catch (const oplt::ForkedCall&) {
+      return true;
+    }
+    return false;
+  };
+  for (int round = 0; round < 20; ++round) {  // the helpers are at something else in each
+    std::atomic<int> n_run = 0;
+    const auto child = [&] {
+      HelperPool pool(3);
+      pool.start_many(200, [&](std::size_t) { return [&](std::size_t) { ++n_run; }; });
+      const pid_t forked = oplt::test::fork_here();
+      if (forked == 0) {
+        const bool all_throw = throws([&] { pool.start([](std::size_t) {}); }) && throws([&] { pool.run_one(0); }) &&
+                               throws([&] { pool.wait_for(1ms); }) && throws([&] { pool.finish(); });
+        n_run = all_throw ? -1 : -2;
+        return forked;
+      }
+      pool.finish();
+      return forked;
+    }();
+    if (child == 0) {
+      _exit(n_run == -1 ? 0 : 1);  // the pool has ended
+    }
+    CHECK_EQ(n_run.load(), 200);
+    CHECK(oplt::test::ended_well(child));
+  }
+}
+
+TEST("a task of the owner that forks ends the work in the child") {
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<pid_t> child = -1;
+    const bool is_forked = [&] {
+      HelperPool pool(2);
+      pool.start_many(100, [&](std::size_t) {
+        return [&](std::size_t worker) {
+          if (worker == 0 && child < 0) {
+            child = oplt::test::fork_here();
+          }
+        };
+      });
+      try {
+        pool.finish();
+      } catch (const oplt::ForkedCall&) {
+        return true;
+      }
+      return false;
+    }();
+    if (child == 0) {
+      _exit(is_forked ? 0 : 1);
+    }
+    CHECK(!is_forked);
+    CHECK(child < 0 || oplt::test::ended_well(child));  // the helpers may have run all tasks
+  }
+}
+
+TEST("a pool without helpers goes on in a forked child") {
+  HelperPool pool(0);
+  int n_run = 0;
+  pool.start([&](std::size_t) { ++n_run; });
+  CHECK(oplt::test::holds_in_child([&] {
+    pool.start([&](std::size_t) { ++n_run; });
+    pool.finish();
+    return n_run == 2;
+  }));
+  pool.finish();
+  CHECK_EQ(n_run, 1);
+}
+#endif

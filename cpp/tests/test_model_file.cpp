@@ -2,101 +2,22 @@
 // SPDX-License-Identifier: MIT
 //
 // Model files that are damaged, by accident or on purpose: they are refused, or do no harm.
-#include <cmath>
 #include <cstring>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "base/error.hpp"
 #include "check.hpp"
-#include "helpers.hpp"
-#include "labelled_texts.hpp"
-#include "named_examples.hpp"
+#include "hostile_models.hpp"
 
 using namespace oplt;
-using oplt::test::make_params;
-using oplt::test::saved_bytes;
-using oplt::test::started;
+using oplt::test::is_used;
+using oplt::test::Kind;
+using oplt::test::kinds;
 
 namespace {
 
 constexpr std::byte kChanges[] = {std::byte{1}, std::byte{0x80}, std::byte{0xFF}};
 constexpr std::size_t kLarge = 1000;  // bytes of arrays of so many equal things that each is changed in one way only
-constexpr std::size_t kExamples = 7;  // in the file; as many again are learnt from it
-
-struct Kind {
-  ModelParams params;
-  std::optional<TextParams> text;
-
-  /// Of known features, and of new ones.
-  Inputs questions() const { return text ? texts().inputs(4, 11) : named().rows(4, 7); }
-
-  void teach(OnlineModel& model, std::size_t begin, std::size_t end) const {
-    if (text) {
-      texts().teach(model, begin, end, 1);
-    } else {
-      named().teach(model, begin, end - begin, 1);
-    }
-  }
-
-  std::vector<std::byte> file() const {
-    OnlineModel model(params, started(params, text));
-    teach(model, 0, kExamples);
-    return saved_bytes(model);
-  }
-
- private:
-  static const test::NamedExamples& named() {
-    static const test::NamedExamples made(31, 2 * kExamples);
-    return made;
-  }
-  static const test::LabelledTexts& texts() {
-    static const test::LabelledTexts made(2 * kExamples);
-    return made;
-  }
-};
-
-/// One tree alone; all that a model of named features can have, during its warm-up; the same of texts, after it.
-std::vector<Kind> kinds() {
-  Kind all{make_params(Policy::kBestGreedy, 2, 3, 0.1F), {}};
-  all.params.label_memory = 4;
-  all.params.forest.trees = 2;
-  Kind texts = all;
-  texts.text = test::crowded_text();
-  all.params.forest.warm_up = kExamples + 2;
-  return {Kind{make_params(Policy::kComplete, 2, 3), {}}, all, texts};
-}
-
-bool are_probabilities(const Predictions& predictions) {
-  return std::ranges::all_of(predictions.probabilities, [](Real p) { return p >= 0 && p <= 1; });  // NaN is not
-}
-
-/// Loads a file; if it passes the check, does with it all that can be done with a model. False if it is refused.
-bool is_used(const Kind& kind, const std::vector<std::byte>& file) {
-  std::optional<OnlineModel> model;
-  try {
-    model.emplace(kind.params, test::loaded(kind.params, file, kind.text));
-  } catch (const FormatError&) {
-    return false;
-  }
-  const ModelState before = model->snapshot();
-  for (const SearchParams& params : {SearchParams{.top_k = 3}, SearchParams{.threshold = 0.01F}}) {
-    CHECK(are_probabilities(before.predict(kind.questions(), params, 1)));
-  }
-  before.label_counts();
-  CHECK(are_probabilities(before.for_prediction(0.01F).predict(kind.questions(), {.top_k = 3, .beam = 2}, 1)));
-  kind.teach(*model, kExamples, 2 * kExamples);
-  const ModelState after = model->snapshot();
-  CHECK(are_probabilities(after.predict(kind.questions(), {.top_k = 3}, 1)));
-  CHECK_EQ(after.n_examples(), before.n_examples() + kExamples);
-  try {
-    test::loaded(kind.params, saved_bytes(after), kind.text);
-  } catch (const FormatError& error) {
-    check::fail("what was learnt from a changed file is refused", error.what());
-  }
-  return true;
-}
 
 /// The file with an array changed, as if it had been written so.
 std::vector<std::byte> forged(const ArrayReader& arrays, std::span<const std::byte> file, const ArrayEntry& changed,

@@ -7,8 +7,11 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.hpp"
+#include "base/forks.hpp"
 #include "base/parallel.hpp"
 #include "check.hpp"
+#include "in_child.hpp"
 
 using oplt::Interruption;
 using oplt::parallel_for;
@@ -137,3 +140,40 @@ TEST("without a poll nothing is interrupted") {
       &interruption);
   CHECK_EQ(calls.load(), 100);
 }
+
+#ifdef OPLT_CAN_FORK
+TEST("if the calling thread forks, the parent does all the work and the child's call throws soon") {
+  for (const bool throws : {false, true}) {
+    for (int round = 0; round < 10; ++round) {
+      pid_t child = -1;
+      std::size_t n_own = 0;
+      int code = 3;
+      oplt::LeftInChild<std::vector<std::vector<std::size_t>>> made(2000);
+      try {
+        parallel_for(made->size(), 3, [&](std::size_t i, std::size_t worker) {
+          for (std::size_t value = 0; value < 100; ++value) {
+            (*made)[i].push_back(value);  // much memory is being replaced when the process forks
+          }
+          n_own += worker == 0 ? 1 : 0;
+          if (worker == 0 && n_own == 10) {
+            child = oplt::test::fork_here();
+            if (child == 0 && throws) {
+              throw std::out_of_range("of the child");
+            }
+          }
+        });
+      } catch (const oplt::ForkedCall&) {
+        code = throws ? 1 : 0;
+      } catch (const std::out_of_range&) {
+        code = throws ? 0 : 1;
+      }
+      if (child == 0) {
+        _exit(n_own == 10 ? code : 2);
+      }
+      CHECK_EQ(code, 3);
+      CHECK(std::all_of(made->begin(), made->end(), [](const auto& row) { return row.size() == 100; }));
+      CHECK(child < 0 || oplt::test::ended_well(child));  // the others may have done nearly all
+    }
+  }
+}
+#endif

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -367,5 +368,72 @@ TEST("whatever passes the check of a table does no harm") {
             teach_many(loaded, 50, 200);
             loaded.check();
           }) > 50);
+  }
+}
+
+TEST("counts that are as large as can be stay there, and others that are larger are refused") {
+  TermTable table(0, 2);
+  teach(table, {"pear", "apple"});
+  const auto bytes = saved_bytes(table);
+  CHECK_THROWS_WITH(FormatError, "more texts",
+                    open(with_value(bytes, "thing/n_texts", 0, ~std::uint64_t{0}), {0, 2}).check());
+  constexpr std::uint64_t kMany = std::uint64_t{1} << 40;
+  const auto counted = with_value(bytes, "thing/n_texts", 0, kMany);
+  TermTable loaded =
+      open(with_value(counted, "thing/terms", 0,
+                      [&] {
+                        auto entry = test::read_arrays(counted).get<std::array<std::uint32_t, 10>>("thing/terms")[0];
+                        entry[7] = 0xFFFFFFFF;  // its score
+                        return entry;
+                      }()),
+           {0, 2});
+  loaded.check();
+  teach(loaded, {"pear", "apple"});
+  loaded.check();
+  teach(loaded, {"pear", "fig"});
+  teach(loaded, {"kiwi", "plum"});  // one of them takes the place of what has been counted most
+  loaded.check();
+  open(saved_bytes(loaded), {0, 2}).check();
+}
+
+TEST("hashes that were chosen to collide take linear time, and make the same file") {
+  constexpr std::uint64_t kMany = 60'000;
+  TermTable table(32, 0);
+  table.next_text();
+  const auto key = [](std::uint64_t i) { return Term{{}, false, i << 16}; };
+  for (std::uint64_t i = 0; i < kMany; ++i) {
+    CHECK_EQ(table.add(key(i)), i);
+  }
+  const auto bytes = saved_bytes(table);
+  TermTable again = open(bytes, {32, 0});
+  again.check();
+  CHECK(saved_bytes(again) == bytes);
+  for (std::uint64_t i = 0; i < kMany; ++i) {
+    CHECK(table.find(key(i)) == i && again.find(key(i)) == i && again.find(key(i + kMany)) == kNone);
+  }
+}
+
+TEST("words that were chosen to collide come and go as others do") {
+  Strings chosen;
+  for (std::uint32_t i = 0; chosen.size() < 1500; ++i) {
+    if (std::string word = "w" + std::to_string(i); make_term(word, false).hash % 1024 == 0) {
+      chosen.push_back(std::move(word));
+    }
+  }
+  for (const std::uint32_t limit : {0U, 500U}) {
+    TermTable table(0, limit);
+    for (std::size_t i = 0; i + 10 <= chosen.size(); i += 5) {
+      teach(table, Strings(chosen.begin() + static_cast<std::ptrdiff_t>(i),
+                           chosen.begin() + static_cast<std::ptrdiff_t>(i + 10)));
+    }
+    table.check();
+    TermTable again = open(saved_bytes(table), {0, limit});
+    again.check();
+    CHECK(saved_bytes(again) == saved_bytes(table));
+    for (const std::string& word : chosen) {
+      CHECK_EQ(find(table, word), find(again, word));
+    }
+    CHECK(teach(table, {chosen[3], "pear"}) == teach(again, {chosen[3], "pear"}));
+    CHECK(saved_bytes(again) == saved_bytes(table));
   }
 }

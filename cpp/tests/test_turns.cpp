@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "in_child.hpp"
 #include "model/turns.hpp"
 
 using namespace oplt;
@@ -314,7 +315,7 @@ TEST("what was published is renewed if it is a second old and has been read") {
   CHECK(!turns.is_renewal_due());
   std::this_thread::sleep_for(1100ms);
   CHECK(!turns.is_renewal_due());  // nobody reads
-  turns.enter_reading();  // nor does the writer itself count
+  turns.enter_reading();           // nor does the writer itself count
   CHECK(!turns.is_renewal_due() && !turns.is_read_lately());
   std::thread([&] { turns.enter_reading(); }).join();
   CHECK(turns.is_renewal_due());
@@ -345,3 +346,79 @@ TEST("the writer frees what was published, when its readers have gone") {
   reader.join();
   CHECK(freed_by.load() == std::this_thread::get_id());
 }
+
+TEST("a thread that holds may read, write and hold again; others wait until it has released as often") {
+  Turns turns;
+  turns.hold();
+  Visitor reader = Visitor::reader(turns);
+  Visitor writer = Visitor::writer(turns);
+  const auto use = [&] {  // as a signal handler does
+    CHECK(turns.enter_reading() == nullptr);
+    turns.leave_reading();
+    turns.enter_writing();
+    turns.pause_writing();
+    turns.resume_writing();
+    turns.leave_writing();
+  };
+  use();
+  turns.hold();
+  use();
+  turns.release();
+  use();
+  wait_a_while();
+  CHECK(!reader.is_in() && !writer.is_in());
+  turns.release();
+  CHECK(reader.comes_in());
+  reader.leave();
+  CHECK(writer.comes_in());
+  turns.release();  // does nothing: this thread does not hold
+  wait_a_while();
+  CHECK(writer.is_in());
+}
+
+TEST("a thread that holds reads what a paused writer has published, until it has written itself") {
+  Turns turns;
+  turns.enter_writing();
+  turns.publish(some_state());
+  turns.pause_writing();
+  turns.hold();
+  CHECK(turns.enter_reading() != nullptr);
+  turns.enter_writing();
+  turns.leave_writing();
+  CHECK(turns.enter_reading() == nullptr);
+  turns.leave_reading();
+  turns.release();
+  turns.resume_writing();
+  turns.leave_writing();
+}
+
+#ifdef OPLT_CAN_FORK
+TEST("a child goes on without those who waited, also in a fork during a fork") {
+  Turns turns;
+  turns.hold();
+  Visitor reader = Visitor::reader(turns);
+  Visitor writer = Visitor::writer(turns);
+  CHECK(comes_true([&] { return turns.is_read_waiting() && turns.is_writer_waiting(); }));
+  const auto use = [&] {
+    turns.enter_reading();
+    turns.leave_reading();
+    turns.enter_writing();
+    turns.leave_writing();
+    return true;
+  };
+  CHECK(test::holds_in_child([&] {
+    turns.release_in_child();
+    return use();
+  }));
+  turns.hold();
+  CHECK(test::holds_in_child([&] {
+    turns.release_in_child();
+    const bool is_well = use() && !turns.is_writer_waiting();
+    turns.release();  // the outer one
+    return is_well && use();
+  }));
+  turns.release();
+  turns.release();
+  reader.leave();  // before the writer, which waits for it
+}
+#endif

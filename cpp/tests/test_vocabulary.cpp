@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -254,4 +255,74 @@ TEST("whatever passes the check of a vocabulary does no harm") {
           }
           vocabulary.check();
         }) > 50);
+}
+
+namespace {
+
+/// Integers with the same public hash, but for the upper bits (docs/format.md).
+std::vector<Name> colliding(std::size_t n) {
+  std::uint64_t inverse = 1;  // of the multiplier, by Newton's method
+  for (int i = 0; i < 6; ++i) {
+    inverse *= 2 - 0x9E3779B97F4A7C15ULL * inverse;
+  }
+  std::vector<Name> names;
+  for (std::uint64_t i = 1; i <= n; ++i) {
+    const std::uint64_t wanted = i << 32;
+    std::uint64_t h = wanted ^ (wanted >> 29);
+    h = wanted ^ (h >> 29);
+    h *= inverse;
+    names.push_back(number(static_cast<std::int64_t>(h ^ (h >> 32))));
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST("names that were chosen to collide take linear time, and make the same file") {
+  constexpr std::size_t kMany = 200'000;  // some minutes if all were looked through
+  const std::vector<Name> names = colliding(kMany);
+  Vocabulary vocabulary;
+  add_together(vocabulary, {text("pear"), number(3)});
+  add_together(vocabulary, names);
+  CHECK_EQ(vocabulary.size(), kMany + 2);
+  const auto bytes = saved_bytes(vocabulary);
+  Vocabulary again = load(bytes);
+  CHECK(saved_bytes(again) == bytes);
+  std::vector<std::uint32_t> ids;
+  vocabulary.find_row({.names = names, .numbers = {}}, 0, kMany, ids);
+  CHECK(std::ranges::none_of(ids, [](std::uint32_t id) { return id == kNone; }));
+  const std::vector<Name> more = colliding(2 * kMany);
+  std::vector<std::uint32_t> others;
+  again.find_row({.names = more, .numbers = {}}, 0, 2 * kMany, others);
+  CHECK(std::equal(ids.begin(), ids.end(), others.begin()));
+  CHECK(std::all_of(others.begin() + kMany, others.end(), [](std::uint32_t id) { return id == kNone; }));
+  for (Vocabulary* one : {&vocabulary, &again}) {
+    add_together(*one, {text("apple"), more.back()});
+  }
+  CHECK(saved_bytes(again) == saved_bytes(vocabulary));
+}
+
+TEST("the file of names that collide is that of linear probing") {
+  constexpr std::size_t kSome = 300;
+  Vocabulary vocabulary;
+  add_together(vocabulary, colliding(kSome));
+  const auto slots = oplt::test::read_arrays(saved_bytes(vocabulary)).get<std::uint32_t>("thing/slots");
+  CHECK_EQ(slots.size(), 1024U);
+  for (std::uint32_t id = 0; id < kSome; ++id) {
+    CHECK_EQ(slots[id], id);  // all of them want slot 0
+  }
+}
+
+TEST("a file whose names collide and occur twice is refused") {
+  Vocabulary vocabulary;
+  add_together(vocabulary, colliding(300));
+  struct Entry {
+    std::uint64_t number;
+    std::uint64_t length;
+  };
+  const auto bytes = saved_bytes(vocabulary);
+  const auto first = oplt::test::read_arrays(bytes).get<Entry>("thing/names")[0];
+  CHECK_THROWS_WITH(FormatError, "as many names", load(with_value(bytes, "thing/names", 7, first)));
+  CHECK_THROWS_WITH(FormatError, "another number",
+                    open(with_value(bytes, "thing/names", 7, Entry{.number = 5, .length = 0})));
 }

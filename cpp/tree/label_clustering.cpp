@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "base/forks.hpp"
 #include "base/interruption.hpp"
 #include "base/parallel.hpp"
 #include "base/random.hpp"
@@ -241,20 +242,21 @@ TreeNodes cluster(const LabelVectors& vectors, BalancedShape shape, std::uint64_
                   const std::function<void()>& poll) {
   Random random(seed);
   Interruption interruption(poll);
-  std::vector<std::unique_ptr<Bisection>> workers;
+  LeftInChild<std::vector<std::unique_ptr<Bisection>>> workers;
   const auto split = [&](std::span<const Group> groups, std::span<LabelId> order) {
     std::vector<Random> randoms;  // drawn in order, so that it does not matter who takes which group
     for (std::size_t i = 0; i < groups.size(); ++i) {
       randoms.emplace_back(random.next());
     }
-    workers.resize(std::max(workers.size(), std::min(threads, groups.size())));
+    workers->resize(std::max(workers->size(), std::min(threads, groups.size())));
     const auto split_one = [&](std::size_t i, std::size_t worker) {
-      if (!workers[worker]) {
-        workers[worker] = std::make_unique<Bisection>(vectors);
+      std::unique_ptr<Bisection>& bisection = (*workers)[worker];
+      if (!bisection) {
+        bisection = std::make_unique<Bisection>(vectors);
       }
       const Group& group = groups[i];
-      workers[worker]->split(order.subspan(group.begin, group.end - group.begin), group.middle() - group.begin,
-                             randoms[i], [&] { interruption.check(worker); });
+      bisection->split(order.subspan(group.begin, group.end - group.begin), group.middle() - group.begin, randoms[i],
+                       [&] { interruption.check(worker); });
     };
     parallel_for(groups.size(), threads, split_one, &interruption);
   };

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from oplt.errors import (
     BrokenModelError,
+    ForkedCallError,
     InvalidInputError,
     InvalidParameterError,
     MissingPackageError,
@@ -18,6 +19,7 @@ from oplt.errors import (
 __all__ = [
     "PLT",
     "BrokenModelError",
+    "ForkedCallError",
     "InvalidInputError",
     "InvalidParameterError",
     "LabelTree",
@@ -35,6 +37,7 @@ __all__ = [
     "files",
     "metrics",
     "text",
+    "thresholds",
     "tree",
 ]
 
@@ -43,7 +46,7 @@ __all__ = [
 _HOMES = {"LabelTree": "tree", "OnlinePLT": "model", "PLT": "plt", "Predictions": "predictions"}
 
 if TYPE_CHECKING:
-    from oplt import datasets, drawing, evaluate, features, files, metrics, text, tree
+    from oplt import datasets, drawing, evaluate, features, files, metrics, text, thresholds, tree
     from oplt.model import OnlinePLT
     from oplt.plt import PLT
     from oplt.predictions import Predictions

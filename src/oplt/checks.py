@@ -57,9 +57,12 @@ class Integer:
         """Check a value."""
         if value is None and self.optional:
             return None
-        if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+        if isinstance(value, (bool, np.bool_)):
             refuse(name, "an integer", value)
-        number = operator.index(value)
+        try:
+            number = operator.index(value)
+        except TypeError:  # an array has the method, too
+            refuse(name, "an integer", value)
         if number < self.least:
             refuse(name, f"at least {self.least}", value)
         if number > self.most:

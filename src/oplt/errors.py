@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BrokenModelError",
+    "ForkedCallError",
     "InvalidInputError",
     "InvalidParameterError",
     "MissingPackageError",
@@ -139,6 +140,10 @@ class MissingPackageError(OpltError, ImportError):
 
 class BrokenModelError(OpltError, RuntimeError):
     """An earlier failure in learning, such as a lack of memory, has left the model half changed."""
+
+
+class ForkedCallError(OpltError, RuntimeError):
+    """The process was forked during a call on several threads, and the child cannot go on with it."""
 
 
 class ModelFormatError(OpltError, ValueError):

@@ -18,8 +18,9 @@ from oplt import _core, frames
 from oplt._typing import Label
 from oplt.checks import count, refuse
 from oplt.errors import InvalidInputError
-from oplt.predictions import as_pairs
+from oplt.predictions import Predictions, as_pairs
 from oplt.reports import Bucket, Report, Run
+from oplt.thresholds import FLOOR, Tuner
 from oplt.validation import (
     TEXT,
     NamedRows,
@@ -70,6 +71,7 @@ def progressive(
     every: int = 1000,
     delay: int = 0,
     frequencies: tuple[int, int] = (10, 100),
+    tuner: Tuner | None = None,
 ) -> Iterator[Report]:
     """Predict each example of a stream, then learn it, and report how good the predictions were.
 
@@ -94,6 +96,9 @@ def progressive(
         When the stream ends, those that wait are learnt. They are not copied: the stream must not change them.
     frequencies
         A label that has occurred less often than the first number is in the tail, from the second on it is in the head.
+    tuner
+        Collects predictions to choose thresholds from. Each example is predicted a second time for it, without the
+        limit of k labels, so `predict_one` must take ``threshold=``.
 
     Yields
     ------
@@ -114,13 +119,21 @@ def progressive(
     200 8 True
     400 14 True
     600 18 True
+
+    With thresholds chosen on the way:
+
+    >>> from oplt.thresholds import Tuner
+    >>> model, tuner = OnlinePLT(), Tuner()
+    >>> *_, last = progressive(model, make_stream(600, n_labels=20, seed=1), tuner=tuner)
+    >>> model.thresholds = tuner.choose()
     """
     _check_model(model)
     most = count("k", k)
     cutoffs = sorted({*(at for at in (1, 3, 5) if at < most), most})
     run = Run(cutoffs, count("window", window), _as_frequencies(frequencies))
     examples = _examples(_as_stream(stream))
-    return _reports(model, examples, run, count("every", every), count("delay", delay, least=0))
+    every, delay = count("every", every), count("delay", delay, least=0)
+    return _reports(model, examples, run, every, delay, tuner)
 
 
 def _check_model(model: Any) -> None:
@@ -192,11 +205,15 @@ class _Example:
     weight: dict[str, float]  # a keyword for `learn_one`, or nothing
 
 
-def _reports(model: OnlineModel, examples: Iterator[_Example], run: Run, every: int, delay: int) -> Iterator[Report]:
+def _reports(
+    model: OnlineModel, examples: Iterator[_Example], run: Run, every: int, delay: int, tuner: Tuner | None
+) -> Iterator[Report]:
     waiting: deque[_Example] = deque()
     t = 0
     for t, example in enumerate(examples, start=1):
         run.add(_predict(model, example, run.k), example.names)
+        if tuner is not None:
+            _tune(model, example, tuner)
         waiting.append(example)
         if len(waiting) > delay:
             _learn(model, waiting.popleft())
@@ -217,6 +234,12 @@ def _predict(model: OnlineModel, example: _Example, k: int) -> list[tuple[Label,
                 "predictions-not-valid", "predict_one must return each label once and no NaN", got=briefly(found)
             )
     return found
+
+
+def _tune(model: OnlineModel, example: _Example, tuner: Tuner) -> None:
+    predict: Any = model.predict_one
+    with _naming(example.place):
+        tuner.add(Predictions.from_rows([predict(example.x, threshold=FLOOR)]), [example.names])
 
 
 def _learn(model: OnlineModel, example: _Example) -> None:

@@ -15,12 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from oplt.errors import InvalidInputError
+from oplt.errors import InvalidInputError, InvalidParameterError, MissingPackageError
 from oplt.wording import briefly
 
-__all__ = ["apart", "as_columns", "as_indicators", "as_values", "is_column", "is_frame", "is_indicator"]
+__all__ = ["apart", "as_columns", "as_indicators", "as_values", "is_column", "is_frame", "is_indicator", "make"]
 
 _LIBRARIES = frozenset({"pandas", "polars", "pyarrow", "modin", "cudf"})
+
+_BACKENDS = ("pandas", "polars", "pyarrow")
 
 # What to do with columns that are no features, by type.
 _HINTS = {
@@ -101,6 +103,40 @@ def as_values(column: Any, what: str) -> list[Any]:
     _refuse_nulls(series, what, "[] if there are no labels" if what == "Y" else "what it should be")
     values: list[Any] = series.to_list()
     return values
+
+
+def make(columns: dict[str, npt.NDArray[Any]], backend: str) -> Any:
+    """Make a frame of the library that `backend` names from arrays by name; those of objects are labels."""
+    if backend not in _BACKENDS:
+        raise InvalidParameterError(
+            "unknown-backend", f"backend must be one of {', '.join(map(repr, _BACKENDS))}", got=briefly(backend)
+        )
+    narwhals = importlib.import_module("narwhals.stable.v2")
+    plain = {name: _labels(values, backend) if values.dtype == object else values for name, values in columns.items()}
+    try:
+        return narwhals.from_dict(plain, backend=backend).to_native()
+    except ModuleNotFoundError:
+        raise MissingPackageError(
+            "package-missing",
+            f"a frame of {backend} needs the package {backend}, which is not installed",
+            hint=f"Install it (pip install {backend}), or choose another backend.",
+        ) from None
+
+
+def _labels(labels: npt.NDArray[np.object_], backend: str) -> Any:
+    """Make a column of labels: of integers, of strings, or of both where the library has such columns (pandas)."""
+    kinds = {isinstance(label, str) for label in labels}
+    if len(kinds) > 1 and backend != "pandas":
+        raise InvalidInputError(
+            "label-types-mixed",
+            f"some labels are strings and others integers, which a column of {backend} cannot hold",
+            hint="Use backend='pandas'.",
+        )
+    if len(kinds) > 1:
+        return labels
+    if not kinds:
+        return np.zeros(0, dtype=str)  # an empty list would be a column without a type
+    return labels.astype(np.int64) if kinds == {False} else labels.tolist()
 
 
 def _refuse_nulls(series: Any, what: str, instead: str) -> None:

@@ -79,6 +79,10 @@ class Inspection:
         Bytes by part, without what lies in a mapped file. Its values sum to `memory_bytes`.
     labels
         The most and least frequent labels; None for a model without a label memory, which alone counts them.
+    threshold
+        The tuned threshold for all labels; None if there is none.
+    n_own_thresholds
+        How many labels have tuned thresholds of their own.
     """
 
     kind: Literal["online", "batch"]
@@ -93,6 +97,8 @@ class Inspection:
     largest_blocks: tuple[Block, ...]
     memory: dict[str, int]
     labels: LabelCounts | None
+    threshold: float | None
+    n_own_thresholds: int
 
     @property
     def n_nodes(self) -> int:
@@ -137,6 +143,8 @@ def inspect(model: SavedModel, n: int) -> Inspection:
         largest_blocks=_largest_blocks(trees, n),
         memory=_core.memory_parts(state),
         labels=_label_counts(state, n),
+        threshold=None if model.thresholds is None else model.thresholds.value,
+        n_own_thresholds=0 if model.thresholds is None else len(model.thresholds.labels),
     )
 
 

@@ -5,17 +5,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import Future
 from pathlib import Path
-from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
-from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
 
-from oplt import _core, persistence
+from oplt import _core, forks, persistence
 from oplt._typing import FloatArray, LabelRows, Labels, Row, Rows
 from oplt.checks import count
 from oplt.doubts import LabelDoubts
@@ -25,6 +23,7 @@ from oplt.persistence import SavedModel
 from oplt.plt import PLT, tree_arrays
 from oplt.predictor import Predictor, State
 from oplt.text import TextFeatures, as_text_features, core_of, rows_to_cluster, settings_of
+from oplt.thresholds import Thresholds, as_thresholds
 from oplt.tree import LabelTree
 from oplt.tree._builders import cluster
 from oplt.validation import (
@@ -48,8 +47,6 @@ _Core: TypeAlias = _core.OnlineModel
 
 _CHUNK = 65_536  # rows whose names, which are copied for it, are handed to the core at once
 
-_MODELS: WeakSet[OnlinePLT] = WeakSet()  # those that a fork must wait for
-
 
 @with_settings(Settings)
 class OnlinePLT(Predictor):
@@ -68,7 +65,8 @@ class OnlinePLT(Predictor):
 
     Notes
     -----
-    Threads: one thread at a time learns; any number predict, save and take snapshots meanwhile, and do not wait for it.
+    Threads: one thread at a time learns; any number predict, save and take snapshots meanwhile. They wait for one short
+    call or one batch of a long one at most.
     Each answer is that of the model after a whole number of examples: all that was learnt by calls that had returned,
     and of a long `learn_many` that is still running, what it had learnt a moment ago (up to a second, while somebody
     keeps asking). The examples of two threads that learn at once are interleaved in no certain order. Signal handlers
@@ -184,10 +182,11 @@ class OnlinePLT(Predictor):
         return cls._of(own, core, threads)
 
     @classmethod
-    def _of(cls, settings: Settings, core: _Core, threads: int) -> Self:
+    def _of(cls, settings: Settings, core: _Core, threads: int, thresholds: Thresholds | None = None) -> Self:
         """Make one of a subclass, whose own constructor starts from nothing."""
         model = cls.__new__(cls)
         model._start(settings, core, threads)
+        model._thresholds = thresholds
         return model
 
     def _start(self, settings: Settings, core: _Core, threads: int) -> None:
@@ -196,10 +195,32 @@ class OnlinePLT(Predictor):
         self._threads = count("threads", threads)
         self._doubts = LabelDoubts(core.known_labels)
         self._begin()
-        _MODELS.add(self)
+        forks.wait_for(core)
 
     def _state(self) -> State:
         return self._core.snapshot()
+
+    @property
+    def thresholds(self) -> Thresholds | None:
+        """The thresholds of ``threshold="tuned"``, which are saved with the model; None if there are none.
+
+        They can be set at any time, and stay as they are while the model goes on learning. `oplt.thresholds.tune`
+        chooses them.
+
+        Examples
+        --------
+        >>> from oplt.thresholds import Thresholds
+        >>> model = OnlinePLT()
+        >>> model.learn_many([{"purrs": 1}, {"barks": 1}], ["cat", "dog"])
+        >>> model.thresholds = Thresholds(0.1, {"dog": 0.9})
+        >>> [label for label, probability in model.predict_one({"purrs": 1}, threshold="tuned")]
+        ['cat']
+        """
+        return self._thresholds
+
+    @thresholds.setter
+    def thresholds(self, thresholds: Thresholds | None) -> None:
+        self._thresholds = None if thresholds is None else as_thresholds(thresholds)
 
     def snapshot(self) -> PLT:
         """Take the model as it is now: a `PLT` that predicts, saves and never changes, while this one goes on learning.
@@ -235,11 +256,7 @@ class OnlinePLT(Predictor):
             False: return at once, and write in the background. The result is a future: ``result()`` waits for the end,
             and raises what went wrong. The interpreter does not exit before the file is written.
         """
-        snapshot = self.snapshot()
-        if wait:
-            snapshot.save(path)
-            return None
-        return _in_background(lambda: snapshot.save(path))
+        return self.snapshot()._write(path, wait=wait)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int = 1, verify: bool = True) -> Self:
@@ -264,13 +281,18 @@ class OnlinePLT(Predictor):
     def _learning(cls, saved: SavedModel, threads: int) -> Self:
         if not isinstance(saved.settings, Settings):
             raise ModelFormatError(
-                "model-of-another-kind", "a batch-trained model cannot be updated", hint="Open it by PLT.load."
+                "model-of-another-kind",
+                "a batch-trained model cannot be updated",
+                hint="Open it with PLT.load to predict.",
             )
         if saved.only_predicts:
             raise ModelFormatError(
-                "model-of-another-kind", "the model was saved for prediction only", hint="Open it by PLT.load."
+                "model-of-another-kind",
+                "the model was saved for prediction only and cannot be updated",
+                hint="Open it with PLT.load to predict.",
             )
-        return cls._of(saved.settings, _core.OnlineModel(saved.settings.to_core(), saved.state), threads)
+        core = _core.OnlineModel(saved.settings.to_core(), saved.state)
+        return cls._of(saved.settings, core, threads, saved.thresholds)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _from_bytes, (type(self), persistence.to_bytes(self._saved()), self._threads)
@@ -381,55 +403,3 @@ class OnlinePLT(Predictor):
 
 def _from_bytes(cls: type[OnlinePLT], data: bytearray, threads: int) -> OnlinePLT:
     return cls._learning(persistence.from_bytes(data), threads)
-
-
-def _in_background(work: Callable[[], None]) -> Future[None]:
-    """Run something in a thread of its own, for which the interpreter waits before it exits."""
-    future: Future[None] = Future()
-    future.set_running_or_notify_cancel()
-
-    def run() -> None:
-        try:
-            work()
-            future.set_result(None)
-        except BaseException as error:  # noqa: BLE001 (whoever asks for the result gets it)
-            future.set_exception(error)
-
-    Thread(target=run, name="oplt-save").start()
-    return future
-
-
-class _Forks:
-    """Lets a process fork while other threads learn: the child gets each model as it is between two batches."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._held: list[OnlinePLT] = []
-
-    def before(self) -> None:
-        """Wait until nobody learns."""
-        self._lock.acquire()
-        self._held = list(_MODELS)
-        for model in self._held:
-            model._core.hold()
-
-    def after_in_parent(self) -> None:
-        """Let others go on."""
-        for model in self._held:
-            model._core.release()
-        self._held = []
-        self._lock.release()
-
-    def after_in_child(self) -> None:
-        """Forget the threads that are not there any more."""
-        for model in self._held:
-            model._core.release_in_child()
-        self._held = []
-        self._lock.release()
-
-
-if hasattr(os, "register_at_fork"):
-    _FORKS = _Forks()
-    os.register_at_fork(
-        before=_FORKS.before, after_in_parent=_FORKS.after_in_parent, after_in_child=_FORKS.after_in_child
-    )

@@ -132,11 +132,10 @@ class TextSettings:
     )
 
     symbols: bool = _setting(
-        True,
+        False,
         Flag(),
         "Take emoji as words and C++, C# as such; let character n-grams see punctuation and symbols.",
-        "False: words of letters, numbers and underscores only, and characters of words only, as in models of former"
-        " versions, which keep it.",
+        "False: words of letters, numbers and underscores only, and characters of words only.",
     )
     token_pattern: str | None = _setting(
         None,

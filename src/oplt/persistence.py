@@ -14,14 +14,18 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import Thread
 from typing import IO
 
 from oplt import _core
-from oplt.errors import InvalidInputError, InvalidParameterError, ModelFormatError
+from oplt.checks import Flag
+from oplt.errors import InvalidInputError, ModelFormatError
 from oplt.params import BatchSettings, Settings, declared
+from oplt.thresholds import Thresholds
 
 if os.name == "posix":
     import fcntl
@@ -38,6 +42,7 @@ __all__ = [
     "to_bytes",
     "what_is",
     "write",
+    "write_in_background",
 ]
 
 
@@ -53,6 +58,8 @@ class Kind:
 MODEL = Kind("model", b"OPLTMODL", "PLT.load")
 TREE = Kind("tree", b"oplt-tree ", "oplt.tree.load")
 
+_VERIFY = Flag()
+
 AnySettings = Settings | BatchSettings
 
 
@@ -63,15 +70,17 @@ class SavedModel:
     settings: AnySettings
     state: _core.ModelState
     only_predicts: bool = False
+    thresholds: Thresholds | None = None
 
 
 def _encoded(model: SavedModel) -> bytes:
     kind = "online" if isinstance(model.settings, Settings) else "batch"
     header = {"kind": kind, "only_predicts": model.only_predicts, "settings": asdict(model.settings)}
-    return json.dumps(header, sort_keys=True).encode()
+    tuned = {} if model.thresholds is None else {"thresholds": model.thresholds.to_dict()}
+    return json.dumps({**header, **tuned}, sort_keys=True).encode()
 
 
-def _decoded(encoded: bytes) -> tuple[AnySettings, bool]:
+def _decoded(encoded: bytes) -> tuple[AnySettings, bool, Thresholds | None]:
     try:
         header = json.loads(encoded)
         kind = {"online": Settings, "batch": BatchSettings}[header["kind"]]
@@ -81,7 +90,8 @@ def _decoded(encoded: bytes) -> tuple[AnySettings, bool]:
         unknown = set(given) - {one.name for one in declared(kind)}
         known = kind(**{name: value for name, value in given.items() if name not in unknown})
         only_predicts = bool(header["only_predicts"])
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError, InvalidParameterError) as error:
+        thresholds = Thresholds.from_dict(header["thresholds"]) if "thresholds" in header else None
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise ModelFormatError("model-damaged", f"the settings cannot be read: {error}") from None
     if unknown:
         raise ModelFormatError(
@@ -89,7 +99,7 @@ def _decoded(encoded: bytes) -> tuple[AnySettings, bool]:
             f"the setting {min(unknown)!r} is unknown to this version",
             hint="Install a newer oplt.",
         )
-    return known, only_predicts
+    return known, only_predicts, thresholds
 
 
 def fingerprint(model: SavedModel) -> str:
@@ -110,8 +120,25 @@ def write(model: SavedModel, path: Path) -> None:
         model.state.save(_encoded(model), file.write)
 
 
+def write_in_background(model: SavedModel, path: Path) -> Future[None]:
+    """Save a model in a thread of its own, for which the interpreter waits before it exits."""
+    future: Future[None] = Future()
+    future.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            write(model, path)
+            future.set_result(None)
+        except BaseException as error:  # noqa: BLE001 (whoever asks for the result gets it)
+            future.set_exception(error)
+
+    Thread(target=run, name="oplt-save").start()
+    return future
+
+
 def read(path: Path, *, verify: bool) -> SavedModel:
     """Load a model file. Large parts stay in the file until they are written."""
+    verify = _VERIFY("verify", verify)
     try:
         with path.open("rb") as file:
             return _loaded(_opened(file), verify=verify)
@@ -147,8 +174,8 @@ def _opened(file: IO[bytes]) -> _core.ModelFile:
 def _loaded(file: _core.ModelFile, *, verify: bool) -> SavedModel:
     if verify:
         file.verify()
-    settings, only_predicts = _decoded(file.array("settings"))
-    return SavedModel(settings, _core.ModelState.load(file, settings.to_load(), verify), only_predicts)
+    settings, only_predicts, thresholds = _decoded(file.array("settings"))
+    return SavedModel(settings, _core.ModelState.load(file, settings.to_load(), verify), only_predicts, thresholds)
 
 
 def _refuse_kind(content: bytes | bytearray) -> None:
@@ -167,9 +194,16 @@ def what_is(data: bytes | bytearray) -> str:
 def replacing(path: Path, kind: Kind | None = None) -> Iterator[IO[bytes]]:
     """Open a temporary file beside `path`, which takes its name if all goes well.
 
-    If the kind is told, a file that is there already is replaced only if it is of the same kind.
+    If the kind is told, a file that is there already is replaced only if it is of the same kind. A pipe or a device is
+    written to, and stays what it is.
     """
+    if kind is None and path.exists() and not path.is_file() and not path.is_dir():
+        with path.open("wb") as file:
+            yield file
+        return
     path = path.resolve()  # through a link, to the file itself
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", str(path))
     if not path.parent.is_dir():
         what = kind.name if kind else "file"
         raise FileNotFoundError(errno.ENOENT, f"there is no such folder to save the {what} in", str(path.parent))
@@ -241,10 +275,11 @@ def _remove_abandoned(folder: Path, family: str) -> None:
 
 
 def _begins_with(path: Path, magic: bytes) -> bool:
+    """Tell whether a file begins like this, or is empty, as new temporary files are."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(len(magic)) == magic
+        return file.read(len(magic)) in (magic, b"")
 
 
 def _sync_directory(directory: Path) -> None:

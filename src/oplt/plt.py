@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from oplt.params import BatchSettings, Settings, with_settings
 from oplt.persistence import SavedModel
 from oplt.predictor import Predictor, State
 from oplt.text import TextFeatures, as_text_features, core_of, rows_to_cluster, settings_of
+from oplt.thresholds import Thresholds, as_thresholds
 from oplt.tree import LabelTree
 from oplt.tree._builders import cluster
 from oplt.validation import NamedLabels, NamedRows, Texts, as_inputs, as_labels, as_weights
@@ -34,6 +36,7 @@ __all__ = ["PLT", "tree_arrays"]
 
 _PRUNE = Number(least=0, most=1, single=True)
 _HALF = Flag()
+_WAIT = Flag()
 
 
 class PLT(Predictor):
@@ -41,7 +44,7 @@ class PLT(Predictor):
 
     `PLT.fit` trains one on data that is all there; `OnlinePLT.snapshot` takes one from a model that goes on learning;
     `PLT.load` opens the file of any model. It predicts, saves, pickles and can be inspected, from any number of threads
-    at once, and nobody ever waits.
+    at once, without waiting for each other.
 
     Examples
     --------
@@ -54,7 +57,7 @@ class PLT(Predictor):
     _core: State
     _only_predicts: bool
 
-    def __init__(self) -> None:
+    def __init__(self, *_: Any, **__: Any) -> None:
         msg = "a PLT is made by PLT.fit(X, Y), PLT.load(path) or OnlinePLT.snapshot()"
         raise TypeError(msg)
 
@@ -64,15 +67,22 @@ class PLT(Predictor):
         model._settings = saved.settings
         model._core = saved.state
         model._only_predicts = saved.only_predicts
+        model._thresholds = saved.thresholds
         model._threads = count("threads", threads)
         model._begin()
         return model
+
+    def __getattr__(self, name: str) -> Any:
+        what = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name in {"learn_one", "learn_many", "partial_fit"}:
+            what += ": it cannot be updated. Use OnlinePLT; OnlinePLT.load opens the saved snapshot of an online model."
+        raise AttributeError(what, name=name, obj=self)
 
     def _state(self) -> State:
         return self._core
 
     def _saved(self) -> SavedModel:
-        return SavedModel(self._settings, self._core, self._only_predicts)
+        return SavedModel(self._settings, self._core, self._only_predicts, self._thresholds)
 
     @classmethod
     @with_settings(BatchSettings)
@@ -149,6 +159,24 @@ class PLT(Predictor):
         doubts.look_at(y.names)
         return cls._of(SavedModel(settings, state), threads)
 
+    def with_thresholds(self, thresholds: Thresholds | None) -> Self:
+        """Make a copy that uses these thresholds for ``threshold="tuned"`` and saves them. Both share all memory.
+
+        Parameters
+        ----------
+        thresholds
+            What `oplt.thresholds.tune` chose; None takes those away that there are.
+
+        Examples
+        --------
+        >>> from oplt.thresholds import Thresholds
+        >>> model = PLT.fit([{"purrs": 1}, {"barks": 1}], ["cat", "dog"]).with_thresholds(Thresholds(0.5))
+        >>> [label for label, probability in model.predict_one({"barks": 1}, threshold="tuned")]
+        ['dog']
+        """
+        own = None if thresholds is None else as_thresholds(thresholds)
+        return self._of(replace(self._saved(), thresholds=own), self._threads)
+
     def for_prediction(self, *, prune: float = 0.0, half: bool = False) -> Self:
         """Make a smaller copy that only predicts: without what learning needs, such as AdaGrad's accumulators.
 
@@ -172,11 +200,27 @@ class PLT(Predictor):
         True
         """
         state = self._core.for_prediction(_PRUNE("prune", prune) or 0.0, _HALF("half", half))
-        return self._of(SavedModel(self._settings, state, only_predicts=True), self._threads)
+        return self._of(replace(self._saved(), state=state, only_predicts=True), self._threads)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file. The file holds the old content or the new, whatever happens meanwhile."""
-        persistence.write(self._saved(), Path(path))
+    @overload
+    def save(self, path: str | os.PathLike[str], *, wait: Literal[True] = True) -> None: ...
+    @overload
+    def save(self, path: str | os.PathLike[str], *, wait: Literal[False]) -> Future[None]: ...
+    def save(self, path: str | os.PathLike[str], *, wait: bool = True) -> Future[None] | None:
+        """Write the model to a file. The file holds the old content or the new, whatever happens meanwhile.
+
+        Parameters
+        ----------
+        path, wait
+            As for `OnlinePLT.save`.
+        """
+        return self._write(path, wait=wait)
+
+    def _write(self, path: str | os.PathLike[str], *, wait: bool) -> Future[None] | None:
+        if _WAIT("wait", wait):
+            persistence.write(self._saved(), Path(path))
+            return None
+        return persistence.write_in_background(self._saved(), Path(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int = 1, verify: bool = True) -> Self:

@@ -13,7 +13,9 @@ from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
+from oplt import frames
 from oplt._typing import FloatArray, IdArray, Label, PointerArray
 from oplt.checks import count
 from oplt.errors import InvalidInputError
@@ -136,6 +138,76 @@ class Predictions:
 
     def __iter__(self) -> Iterator[list[tuple[Label, float]]]:
         return (self[row] for row in range(len(self)))
+
+    def to_dicts(self) -> list[dict[Label, float]]:
+        """Make a dictionary of each example: its labels, most probable first, and their probabilities.
+
+        Examples
+        --------
+        >>> Predictions.from_rows([[("cat", 0.75), ("dog", 0.25)], []]).to_dicts()
+        [{'cat': 0.75, 'dog': 0.25}, {}]
+        """
+        return [dict(row) for row in self]
+
+    def to_csr(self, labels: Iterable[Label] | None = None) -> tuple[sp.csr_array, list[Label]]:
+        """Make a sparse matrix: a row for each example, a column for each label, the probability where both meet.
+
+        Parameters
+        ----------
+        labels
+            The labels of the columns, such as ``model.labels``; all predicted labels must be among them. If not given,
+            those that are predicted at all, in the order in which they first appear.
+
+        Returns
+        -------
+        The matrix, and the labels of its columns.
+
+        Examples
+        --------
+        >>> matrix, labels = Predictions.from_rows([[("cat", 0.75), ("dog", 0.25)], [("dog", 0.5)]]).to_csr()
+        >>> labels
+        ['cat', 'dog']
+        >>> matrix.toarray().tolist()
+        [[0.75, 0.25], [0.0, 0.5]]
+        """
+        predicted = self.labels.tolist()
+        columns: list[Label] = list(dict.fromkeys(predicted) if labels is None else labels)
+        numbers = {label: number for number, label in enumerate(columns)}
+        if len(numbers) < len(columns):
+            again = next(label for number, label in enumerate(columns) if numbers[label] != number)
+            raise InvalidInputError("label-twice", "labels must name each column once", got=f"{again!r} twice")
+        try:
+            indices = np.fromiter(map(numbers.__getitem__, predicted), dtype=np.int64, count=len(predicted))
+        except KeyError as error:
+            raise InvalidInputError(
+                "unknown-label",
+                f"label {error.args[0]!r} is predicted, but is not among the {len(columns)} labels of the columns",
+            ) from None
+        matrix = sp.csr_array((self.scores.copy(), indices, self.indptr.copy()), shape=(len(self), len(columns)))
+        return matrix, columns
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Make a frame with a row for each predicted label: the number of its example, the label, the probability.
+
+        Parameters
+        ----------
+        backend
+            The library of the frame: ``"pandas"``, ``"polars"`` or ``"pyarrow"``. It must be installed.
+
+        Examples
+        --------
+        >>> print(Predictions.from_rows([[("cat", 0.75), ("dog", 0.25)], [("dog", 0.5)]]).to_frame())
+           example label  probability
+        0        0   cat         0.75
+        1        0   dog         0.25
+        2        1   dog         0.50
+        """
+        columns = {
+            "example": np.repeat(np.arange(len(self)), np.diff(self.indptr)),
+            "label": self.labels,
+            "probability": self.scores,
+        }
+        return frames.make(columns, backend)
 
     def __repr__(self) -> str:
         return f"<Predictions for {len(self)} examples: {len(self.labels)} labels>"

@@ -5,28 +5,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
-from typing import Any, TypeAlias, cast
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from oplt import _core, inspection, persistence
-from oplt._typing import Label, Row, Rows
-from oplt.checks import count
+from oplt._typing import Label, PointerArray, Row, Rows
+from oplt.checks import count, refuse
+from oplt.errors import InvalidParameterError
 from oplt.feature_kinds import FeatureKinds
 from oplt.inspection import Inspection
+from oplt.labels import Labels
 from oplt.params import BatchSettings, Settings, search_params
 from oplt.persistence import SavedModel
 from oplt.predictions import Predictions, named
 from oplt.text import TextFeatures
+from oplt.thresholds import Thresholds
 from oplt.tree import LabelTree
 from oplt.validation import NamedRows, Texts, as_input, as_inputs
+from oplt.wording import number_of
 
 __all__ = ["Predictor", "State"]
 
 State: TypeAlias = _core.ModelState
-_SearchParams: TypeAlias = _core.SearchParams
 _Core: TypeAlias = _core.ModelState | _core.OnlineModel
+_Threshold: TypeAlias = "float | Thresholds | Literal['tuned'] | None"
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What is asked of a prediction. The core knows one threshold only: those of single labels are used afterwards."""
+
+    params: _core.SearchParams
+    own: Thresholds | None = None
+    k: int | None = None  # of the labels that reach their own thresholds
 
 
 class Predictor:
@@ -35,6 +49,7 @@ class Predictor:
     _settings: Settings | BatchSettings
     _threads: int
     _core: _Core
+    _thresholds: Thresholds | None = None
     _kinds: FeatureKinds
     _is_quick: bool  # the core may take single examples as they are: it is the core that finds the words of texts
 
@@ -49,10 +64,10 @@ class Predictor:
 
     def _saved(self) -> SavedModel:
         """Take what is written to a file."""
-        return SavedModel(self._settings, self._state())
+        return SavedModel(self._settings, self._state(), thresholds=self._thresholds)
 
     def predict_one(
-        self, x: Row | str, k: int | None = None, *, threshold: float | None = None, beam: int | None = None
+        self, x: Row | str, k: int | None = None, *, threshold: _Threshold = None, beam: int | None = None
     ) -> list[tuple[Label, float]]:
         """Predict the labels of one example.
 
@@ -65,6 +80,7 @@ class Predictor:
             not depend on it.
         threshold
             Only labels that are at least so probable; with a label memory and without `k`, of the 200 best candidates.
+            ``"tuned"``: the thresholds of the model, see `thresholds`. Or `Thresholds` of your own.
         beam
             Look only into so many nodes of each level of the tree. If not given, the tree alone is searched exactly;
             with a label memory, which ranks candidates, twice as many as `k`, but at least 20; without `k`, 100.
@@ -73,16 +89,21 @@ class Predictor:
         -------
         Labels and their probabilities, most probable first; empty if the model knows no label yet.
         """
-        params = search_params(k, threshold, beam)
-        found = _core.predict_one(self._core, x, params) if self._is_quick else None
-        return self._predict(self._as_row(x), params, threads=1)[0] if found is None else found
+        question = self._question(k, threshold, beam)
+        found = _core.predict_one(self._core, x, question.params) if self._is_quick else None
+        if found is None:
+            return self._predict(self._as_row(x), question, threads=1)[0]
+        if question.own is None:
+            return found
+        least = question.own.of([label for label, _ in found]).tolist()
+        return [pair for pair, own in zip(found, least, strict=True) if pair[1] >= own][: question.k]
 
     def predict_many(
         self,
         X: Rows | Iterable[str],  # noqa: N803 (a matrix)
         k: int | None = None,
         *,
-        threshold: float | None = None,
+        threshold: _Threshold = None,
         beam: int | None = None,
     ) -> Predictions:
         """Predict the labels of many examples; see `predict_one` for what can be asked.
@@ -97,7 +118,36 @@ class Predictor:
         cat
         dog
         """
-        return self._predict(self._as_rows(X), search_params(k, threshold, beam), self._threads)
+        return self._predict(self._as_rows(X), self._question(k, threshold, beam), self._threads)
+
+    @property
+    def thresholds(self) -> Thresholds | None:
+        """The thresholds of ``threshold="tuned"``, which are saved with the model; None if there are none.
+
+        `oplt.thresholds.tune` chooses them. They stay as they are while a model goes on learning.
+        """
+        return self._thresholds
+
+    def _question(self, k: int | None, threshold: _Threshold, beam: int | None) -> _Question:
+        if isinstance(threshold, str):
+            threshold = self._tuned(threshold)
+        if not isinstance(threshold, Thresholds):
+            return _Question(search_params(k, threshold, beam))
+        checked = search_params(k, threshold.value, beam)
+        if not threshold.labels:
+            return _Question(checked)
+        return _Question(search_params(None, threshold.least, beam), threshold, k)
+
+    def _tuned(self, threshold: str) -> Thresholds:
+        if threshold != "tuned":
+            refuse("threshold", "a number, 'tuned' or Thresholds", threshold)
+        if self._thresholds is None:
+            raise InvalidParameterError(
+                "thresholds-not-tuned",
+                "threshold='tuned' needs thresholds, but the model has none",
+                hint="Choose them by oplt.thresholds.tune(model, X, Y), and give them to the model.",
+            )
+        return self._thresholds
 
     def _as_row(self, x: Row | str) -> NamedRows | Texts:
         text = self._settings.features
@@ -115,9 +165,14 @@ class Predictor:
         self._kinds.check(rows, lambda names: self._state().known_features(names))
         return rows
 
-    def _predict(self, rows: NamedRows | Texts, params: _SearchParams, threads: int) -> Predictions:
+    def _predict(self, rows: NamedRows | Texts, question: _Question, threads: int) -> Predictions:
         state = self._state()
-        indptr, ids, scores = state.predict(rows.to_core(), params, threads)
+        indptr, ids, scores = state.predict(rows.to_core(), question.params, threads)
+        if question.own is not None:
+            distinct, places = np.unique(ids, return_inverse=True)
+            own = question.own.of(state.label_names(distinct))[places.reshape(-1)]
+            indptr, kept = _kept(indptr, scores >= own, question.k)
+            ids, scores = ids[kept], scores[kept]
         return Predictions(named(ids, state.label_names), scores, indptr, state.n_examples)
 
     def fingerprint(self) -> str:
@@ -134,6 +189,29 @@ class Predictor:
         for leaf, name in zip(leaves.tolist(), state.label_names(ids[leaves]), strict=True):
             labels[leaf] = name
         return LabelTree(np.where(parents == _core.NONE, -1, parents.astype(np.int64)), labels)
+
+    @property
+    def threads(self) -> int:
+        """Number of threads of `predict_many`, and of `learn_many`. It can be changed, and changes no result."""
+        return self._threads
+
+    @threads.setter
+    def threads(self, threads: int) -> None:
+        self._threads = count("threads", threads)
+
+    @property
+    def labels(self) -> Labels:
+        """The labels that the model knows now: their names in order of arrival, and how often each was seen.
+
+        Examples
+        --------
+        >>> from oplt import OnlinePLT
+        >>> model = OnlinePLT()
+        >>> model.learn_many([{"purrs": 1}, {"barks": 1}, {"barks": 2}], ["cat", "dog", "dog"])
+        >>> list(model.labels), "dog" in model.labels
+        (['cat', 'dog'], True)
+        """
+        return Labels(self._state())
 
     @property
     def n_labels(self) -> int:
@@ -214,7 +292,18 @@ class Predictor:
         defaults = asdict(type(self._settings)())
         changed = ", ".join(f"{name}={value!r}" for name, value in self.settings.items() if value != defaults[name])
         state = self._state()
-        return (
-            f"<{type(self).__name__}({changed}): {state.n_labels} labels, {state.n_features} features,"
-            f" {state.n_examples} examples, depth {state.depth}>"
+        learnt = ", ".join(
+            number_of(n, what)
+            for n, what in ((state.n_labels, "label"), (state.n_features, "feature"), (state.n_examples, "example"))
         )
+        return f"<{type(self).__name__}({changed}): {learnt}, depth {state.depth}>"
+
+
+def _kept(
+    indptr: PointerArray, wanted: npt.NDArray[np.bool_], k: int | None
+) -> tuple[PointerArray, npt.NDArray[np.bool_]]:
+    """Take the first k labels of each row that are wanted: where rows begin then, and which labels they are."""
+    n_before = np.concatenate(([0], np.cumsum(wanted)))
+    rank = n_before[:-1] - np.repeat(n_before[indptr[:-1]], np.diff(indptr))
+    kept = wanted if k is None else wanted & (rank < k)
+    return np.concatenate(([0], np.cumsum(kept)))[indptr], kept

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from oplt import _core
+from oplt import _core, forks
 from oplt._typing import Name
 from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.params import Range, TextSettings, with_settings
@@ -35,10 +35,10 @@ class TextFeatures:
     ``learn_one("some text", ["label"])``. Or use it by itself: `learn` and `transform`.
 
     A word is a run of letters, numbers and underscores of any script; accents and vowel signs belong to it, upper and
-    lower case are the same. A ``+``, ``++`` or ``#`` at its end belongs to it: C++ and C# are words. Each letter of a
-    script that puts no space between words (Chinese characters, Hiragana, Thai, Lao, Khmer, Burmese) is a word, and so
-    is each emoji. Everything else lies between words. Character n-grams are those of what lies between two blanks,
-    with punctuation and symbols.
+    lower case are the same. Each letter of a script that puts no space between words (Chinese characters, Hiragana,
+    Thai, Lao, Khmer, Burmese) is a word. Everything else lies between words. With ``symbols=True``, a ``+``, ``++`` or
+    ``#`` at its end belongs to a word (C++, C#), each emoji is a word, and character n-grams are those of what lies
+    between two blanks, with punctuation and symbols.
 
     Parameters
     ----------
@@ -64,7 +64,10 @@ class TextFeatures:
     no place for its further ones: they are ignored.
 
     Everything is the same on every machine. Terms of one text get their numbers in sorted order, so that the order of
-    its words does not matter (but for sequences). One thread at a time learns, any number transform.
+    its words does not matter (but for sequences).
+
+    Threads: one at a time learns, about a thousand texts in a row, so the texts of two threads are interleaved. Any
+    number transform, with the counts as they were when it was called. Signal handlers may use it, too.
 
     Examples
     --------
@@ -98,12 +101,14 @@ class TextFeatures:
             token_pattern=token_pattern,
         )
         self._core = _core.TextFeatures(self._settings.to_core())
+        forks.wait_for(self._core)
 
     @classmethod
     def _of(cls, settings: TextSettings, core: _core.TextFeatures) -> Self:
         features = cls.__new__(cls)
         features._settings = settings
         features._core = core
+        forks.wait_for(core)
         return features
 
     def learn(self, texts: Iterable[str]) -> Self:

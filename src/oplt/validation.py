@@ -305,7 +305,7 @@ def as_weights(weights: Any, n_rows: int) -> FloatArray | None:
     bad = ~((checked > 0) & (checked <= _LARGEST_WEIGHT))
     if bad.any():
         row = int(np.argmax(bad))
-        raise _bad_weight(str(checked[row]), _row_of("weights", row))
+        raise _bad_weight(_as_given(checked[row]), _row_of("weights", row))
     return checked
 
 
@@ -344,7 +344,7 @@ def _check_values(rows: NamedRows, names: list[Any] | None = None, where: str | 
         row = int(np.searchsorted(rows.indptr, position, side="right")) - 1
         (name,) = listed(rows.names[position : position + 1])
         name = name if names is None else names[name]
-        raise bad_value(name, str(rows.values[position]), _row_of(where, row) if where else None)
+        raise bad_value(name, _as_given(rows.values[position]), _row_of(where, row) if where else None)
 
 
 def listed(names: Names) -> list[Any]:
@@ -414,6 +414,11 @@ def bad_value(name: Any, got: str, where: str | None = None) -> InvalidInputErro
         where=where,
         got=got,
     )
+
+
+def _as_given(value: np.floating[Any]) -> str:
+    """Show a number that has become a float32, in which a large one is infinite."""
+    return f"{value} (infinite, or too large for float32)" if np.isinf(value) else str(value)
 
 
 def _bad_weight(got: str, where: str | None = None) -> InvalidInputError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 from unicodedata import category, combining, east_asian_width
 
-__all__ = ["briefly", "number_of", "on_one_line", "width"]
+__all__ = ["briefly", "for_terminals", "number_of", "on_one_line", "width"]
 
 _JOINERS = "\u200c\u200d"  # without which words of Persian and Hindi, and some emoji, are others
 
@@ -27,6 +27,21 @@ def on_one_line(name: str | int) -> str:
 
 def _stays(character: str) -> bool:
     return character.isprintable() or category(character) == "Zs" or character in _JOINERS
+
+
+def for_terminals(text: str) -> str:
+    r"""Escape what a terminal would obey instead of showing: control characters, and those that reorder a text.
+
+    Unlike `on_one_line`, it leaves ends of lines and tabs as they are: the text has been put in lines already.
+
+    Examples
+    --------
+    >>> for_terminals("evil\x9b2J\u202egpj.oplt:\n  no such file")
+    'evil\\x9b2J\\u202egpj.oplt:\n  no such file'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" or _stays(c) else c.encode("unicode_escape").decode() for c in text)
 
 
 def width(text: str) -> int:

@@ -124,7 +124,7 @@ def test_a_target_that_cannot_be(tmp_path: Path, texts: Path, model: Path, name:
     told = refused(*writing(name, tmp_path, model, texts))
     assert told == f"{tmp_path}: this is a folder, but a file is needed"
     told = refused(*writing(name, tmp_path / "no" / "x", model, texts))
-    assert told == f"{tmp_path}/no: cannot write there: No such file or directory"
+    assert told == f"{tmp_path}/no: there is no such folder"
     told = refused(*writing(name, "/proc/x", model, texts))
     assert told.startswith("/proc: cannot write there: ")
 

@@ -60,9 +60,11 @@ def test_each_setting_is_an_option_with_its_default() -> None:
             told, _, rest = rest.partition("[default:")
             assert "".join(setting.summary.split()) in told
             default = rest.partition("]")[0]
-            is_plain = isinstance(setting.default, (str, int, float)) and setting.default is not True
+            is_plain = isinstance(setting.default, (str, int, float)) and not isinstance(setting.default, bool)
             assert default == (
-                str(setting.default) if is_plain else {True: setting.name, None: "none"}.get(setting.default, "1,1")
+                str(setting.default)
+                if is_plain
+                else {True: setting.name, False: f"no-{setting.name}", None: "none"}.get(setting.default, "1,1")
             )
 
 
@@ -119,4 +121,4 @@ def test_completion_knows_commands_without_importing_them() -> None:
 
 def test_a_setting_out_of_range_is_wrong_usage_in_one_line(texts: Path) -> None:
     message = refused("train", texts, "-m", texts.with_name("m.oplt"), "--arity", 0, code=2)
-    assert message == "arity must be at least 2, got 0"
+    assert message == "--arity must be at least 2, got 0"

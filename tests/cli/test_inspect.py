@@ -15,6 +15,7 @@ from oplt import PLT, OnlinePLT
 from oplt.cli import main
 from oplt.datasets import make_stream
 from oplt.text import TextFeatures
+from oplt.thresholds import Thresholds
 
 X, Y = map(list, zip(*make_stream(500, n_labels=40, seed=1), strict=True))
 
@@ -62,6 +63,7 @@ def test_keys_are_stable(tmp_path: Path) -> None:
             "n_examples",
             "n_labels",
         ),
+        *("threshold", "n_own_thresholds"),
         *("n_features", "trees", "largest_blocks", "memory", "labels", "n_nodes", "n_weights", "depth", "memory_bytes"),
     }
 
@@ -135,3 +137,13 @@ def test_what_is_no_model_is_told_in_a_line(tmp_path: Path, content: bytes, says
     assert (result.exit_code, result.stdout) == (1, "")
     assert says in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_tuned_thresholds_are_told(tmp_path: Path) -> None:
+    model, path = saved(tmp_path)
+    assert "tuned threshold" not in run(path).stdout
+    model.thresholds = Thresholds(0.25, {Y[0][0]: 0.5})
+    model.save(path)
+    assert "\n  tuned threshold  0.25; own thresholds for 1 label\n" in run(path).stdout
+    found = json.loads(run(path, "--json").stdout)
+    assert (found["threshold"], found["n_own_thresholds"]) == (0.25, 1)

@@ -153,7 +153,7 @@ def test_the_checkpoint_of_other_data_is_refused(tmp_path: Path, small: Path, mo
     run("train", small, "--model", target, code=130)
     text = small.read_text()
     small.write_text(text + text)
-    assert f"bytes was {len(text)} and is {2 * len(text)}" in refused("train", small, "--model", target)
+    assert f"a data file had {len(text)} bytes and has {2 * len(text)}" in refused("train", small, "--model", target)
     small.write_text(text.replace("Topic0", "Topik0", 1))
     assert "a data file begins differently" in refused("train", small, "--model", target)
     about = tmp_path / "m.oplt.partial.json"

@@ -83,6 +83,18 @@ def test_the_suffix_of_a_file_tells_the_format(model: Path, tmp_path: Path, name
     assert out.read_text(encoding="utf-8").startswith(begin)
 
 
+@pytest.mark.parametrize("name", ["t.png", "t.pdf", "t.json", "t.svg.gz", "t.oplt"])
+def test_a_suffix_that_cannot_be_written_is_refused(model: Path, tmp_path: Path, name: str) -> None:
+    out = tmp_path / name
+    result = run(model, "--out", out)
+    assert result.exit_code == 2
+    known = "Use one of .txt, .dot, .gv, .svg, .html, .htm, or give --format."
+    assert f"{out}: cannot write {out.suffix} files. {known}" in result.stderr
+    assert ("Graphviz" in result.stderr) == (out.suffix in (".png", ".pdf"))
+    assert not out.exists()
+    assert run(model, "--out", out, "--format", "text").exit_code == 0
+
+
 def test_a_file_that_is_there_stays_unless_forced(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "t.svg"
     out.write_text("mine")
@@ -116,7 +128,7 @@ def test_a_picture_is_utf_8_whatever_the_terminal_has(model: Path) -> None:
     [
         (["--label", "CA"], 1, "the tree has no label 'CA'. Did you mean 'cat'?"),
         (["--label", "8"], 1, "the tree has no label '8', and none that contains it"),
-        (["--label", "cat", "--depth", 1], 2, "cannot be given, too"),
+        (["--label", "cat", "--depth", 1], 2, "cannot be given together"),
         (["--depth", "-1"], 2, "--depth"),
         (["--format", "png"], 2, "png"),
     ],

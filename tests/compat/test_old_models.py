@@ -19,6 +19,7 @@ from oplt.datasets import make_stream
 FOLDER = Path(__file__).parent
 FILES = {*FOLDER.glob("*.oplt")}
 OF_BATCH = {*FOLDER.glob("*-batch-*.oplt")}
+TO_PREDICT = {*FOLDER.glob("*-to-predict*.oplt")}
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "paper": {"arity": 2, "max_leaves": 100, "gate": 0.0, "label_memory": 0},
@@ -33,6 +34,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
 BATCH_SETTINGS: dict[str, dict[str, Any]] = {
     "batch-squared-hinge": {},
     "batch-logistic": {"loss": "logistic", "prune": 0.2},
+}
+
+
+# How files for prediction only are made of the model with default settings.
+TO_PREDICT_SETTINGS: dict[str, dict[str, Any]] = {
+    "to-predict": {},
+    "to-predict-half": {"prune": 0.05, "half": True},
 }
 
 
@@ -63,7 +71,14 @@ def test_an_old_file_of_a_batch_trained_model_is_read_and_can_be_made_again(path
     assert model.fingerprint() == batch_trained(model.tree, model.settings).fingerprint()
 
 
-@pytest.mark.parametrize("path", sorted(FILES - OF_BATCH), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(TO_PREDICT), ids=lambda path: path.stem)
+def test_an_old_file_for_prediction_only_is_read_and_can_be_made_again(path: Path) -> None:
+    model = PLT.load(path)
+    how = TO_PREDICT_SETTINGS[path.stem.partition("-")[2]]
+    assert model.fingerprint() == learnt(model.settings).snapshot().for_prediction(**how).fingerprint()
+
+
+@pytest.mark.parametrize("path", sorted(FILES - OF_BATCH - TO_PREDICT), ids=lambda path: path.stem)
 def test_an_old_file_is_read_and_goes_on(path: Path) -> None:
     model = OnlinePLT.load(path)
     expected = learnt(model.settings)
@@ -75,12 +90,13 @@ def test_an_old_file_is_read_and_goes_on(path: Path) -> None:
 
 def test_there_is_a_file_of_this_version() -> None:
     names = {path.stem for path in FOLDER.glob(f"{VERSION}-*.oplt")}
-    assert names == {f"{VERSION}-{name}" for name in SETTINGS | BATCH_SETTINGS}
+    assert names == {f"{VERSION}-{name}" for name in SETTINGS | BATCH_SETTINGS | TO_PREDICT_SETTINGS}
 
 
 if __name__ == "__main__":
     made: dict[str, OnlinePLT | PLT] = {name: learnt(chosen) for name, chosen in SETTINGS.items()}
     made |= {name: batch_trained(made["default"].tree, chosen) for name, chosen in BATCH_SETTINGS.items()}
+    made |= {name: learnt({}).snapshot().for_prediction(**how) for name, how in TO_PREDICT_SETTINGS.items()}
     for name, model in made.items():
         if not (FOLDER / f"{VERSION}-{name}.oplt").exists():
             model.save(FOLDER / f"{VERSION}-{name}.oplt")

@@ -51,7 +51,7 @@ def symbols_at_end(text: str, place: int) -> str:
     return run[0] if run[0] == "++" or (run[0] in ("+", "#") and not goes_on) else ""
 
 
-def words(text: str) -> list[str]:  # noqa: C901, PLR0912 (plain, and in one piece)
+def words(text: str, *, symbols: bool = False) -> list[str]:  # noqa: C901, PLR0912 (plain, and in one piece)
     found: list[str] = []
     is_open = False  # whether a letter would go on with the last word
     has_word = False  # whether a mark would
@@ -60,15 +60,15 @@ def words(text: str) -> list[str]:  # noqa: C901, PLR0912 (plain, and in one pie
     for place, c in enumerate(text):
         if place < n_taken:
             continue
-        if is_open and (symbols := symbols_at_end(text, place)):
-            found[-1] += symbols
-            n_taken = place + len(symbols)
+        if symbols and is_open and (end := symbols_at_end(text, place)):
+            found[-1] += end
+            n_taken = place + len(end)
             is_open = has_word = is_half_flag = False
             continue
         category = unicodedata.category(c)
-        if (category == "Cf" and c != "\u200b") or c == "\ufe0f":
+        if (category == "Cf" and c != "\u200b") or (symbols and c == "\ufe0f"):
             continue
-        if EMOJI.match(c):
+        if symbols and EMOJI.match(c):
             if (is_half_flag and FLAG_LETTER.match(c)) or (has_word and SKIN_TONE.match(c)):
                 found[-1] += c
                 is_half_flag = False
@@ -100,12 +100,12 @@ def windows(sequence: list[str] | str, bounds: tuple[int, int] | None) -> Iterat
             yield sequence[i : i + n]
 
 
-def terms(text: str, ngrams: tuple[int, int] | None, chars: tuple[int, int] | None) -> Counter[str]:
-    found = words(text)
+def terms(text: str, ngrams: tuple[int, int] | None, chars: tuple[int, int] | None, *, symbols: bool) -> Counter[str]:
+    found = words(text, symbols=symbols)
     counted = Counter(" ".join(window) for window in windows(found, ngrams))
-    for chunk in BLANKS.split(text):
-        folded = "".join(map(fold, chunk))
-        counted.update("~" + "".join(window) for window in windows(f" {folded} ", chars) if folded)
+    chunks = ["".join(map(fold, chunk)) for chunk in BLANKS.split(text)] if symbols else found
+    for chunk in chunks:
+        counted.update("~" + "".join(window) for window in windows(f" {chunk} ", chars) if chunk)
     return counted
 
 
@@ -118,6 +118,7 @@ class TextFeatures:
     idf: bool = True
     sublinear: bool = True
     max_features: int | None = None
+    symbols: bool = False
 
     n_texts: int = 0
     names: list[str] = field(default_factory=list)
@@ -127,7 +128,7 @@ class TextFeatures:
     def learn(self, text: str) -> dict[str, float]:
         """Count a text, and make its row of the counts afterwards."""
         self.n_texts += 1
-        found = terms(text, self.ngrams, self.chars)
+        found = terms(text, self.ngrams, self.chars, symbols=self.symbols)
         present = {name for name in found if name in self.names}
         for name in present:
             self.scores[self.names.index(name)] += 1
@@ -154,7 +155,7 @@ class TextFeatures:
 
     def transform(self, text: str) -> dict[str, float]:
         row = {}
-        for name, frequency in terms(text, self.ngrams, self.chars).items():
+        for name, frequency in terms(text, self.ngrams, self.chars, symbols=self.symbols).items():
             if name in self.names:
                 i = self.names.index(name)
                 n_with = self.scores[i] - self.inherited[i]

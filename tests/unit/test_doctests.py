@@ -31,6 +31,7 @@ PUBLIC = {
         oplt.files,
         oplt.metrics,
         oplt.text,
+        oplt.thresholds,
         oplt.tree,
     )
     for name in module.__all__

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -151,6 +152,37 @@ def test_trees_without_a_label_and_with_one() -> None:
 @pytest.mark.parametrize("draw", [as_text, as_dot, as_svg, as_html])
 def test_a_tree_may_be_as_deep_as_it_likes(draw: Callable[..., str]) -> None:
     assert "at the bottom" in draw(DEEP, depth=3000)
+
+
+def comb(depth: int) -> LabelTree:
+    """Make a tree in which each node has a leaf and the next node."""
+    parents = [-1, *(2 * level for level in range(depth) for _ in range(2))]
+    labels = [None, *(name for level in range(depth) for name in (f"leaf {level}", None))]
+    return LabelTree(parents, [*labels[:-1], "end"])
+
+
+@pytest.mark.parametrize("draw", [as_text, as_svg, as_dot])
+@pytest.mark.parametrize("asked", [{"label": "end"}, {"children": 2}])
+def test_a_drawing_grows_as_the_depth_does(draw: Callable[..., str], asked: dict[str, Any]) -> None:
+    some, more = (len(draw(comb(depth), **asked)) for depth in (1000, 4000))
+    assert more < 4.5 * some
+
+
+def test_deep_nodes_tell_their_level_instead_of_being_indented() -> None:
+    lines = as_text(comb(1200), children=2).splitlines()
+    assert max(map(len, lines)) < 200
+    assert lines[-1].startswith("… level 1,200 … ")
+    assert lines[-1].endswith("└─ end")
+    assert not any(line.startswith("…") for line in lines[:100])
+    assert as_text(comb(1200), children=2, ascii=True).splitlines()[-1].startswith("... level 1,200 ... ")
+
+
+def test_the_way_to_a_deep_label_is_found_quickly() -> None:
+    tree = comb(30_000)  # for which looking through a list would take minutes
+    started = time.perf_counter()
+    for draw in (as_text, as_svg, as_dot):
+        draw(tree, label="end")
+    assert time.perf_counter() - started < 30
 
 
 @pytest.mark.parametrize("draw", [as_text, as_dot, as_svg, as_html])

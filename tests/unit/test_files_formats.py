@@ -47,7 +47,7 @@ def test_json_lines_of_features() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"text" "a"}', "not JSON: Expecting ':' delimiter in column 9"),
+        ('{"text" "a"}', "not JSON: a colon is missing in column 9"),
         ("[1, 2]", 'an example is an object, such as {"text": "...", "labels": ["..."]}, got [1, 2]'),
         (
             '{"text": "a"}',
@@ -55,7 +55,7 @@ def test_json_lines_of_features() -> None:
         ),
         (
             '{"labels": []}',
-            "there is no 'text' nor 'features', got the fields 'labels'. Say what holds the text or the",
+            "there is neither 'text' nor 'features', got the fields 'labels'. Say what holds the text",
         ),
         ('{"text": null, "labels": []}', "'text' must be a text, got None"),
         ('{"text": "a", "features": {}, "labels": []}', "there are both a text and features. Say which is wanted"),
@@ -96,7 +96,7 @@ def test_a_wrong_line_of_json(line: str, reason: str) -> None:
 
 def test_a_file_holds_texts_or_features() -> None:
     text = '{"text": "a", "labels": []}\n\n{"features": {}, "labels": []}\n'
-    assert refused(text) == "the stream, line 3: the example is features, but that of line 1 is a text"
+    assert refused(text) == "the stream, line 3: the example has features, but that in line 1 has a text"
 
 
 def test_fields_can_be_called_otherwise() -> None:
@@ -199,7 +199,7 @@ def test_a_table_that_lacks_columns(text: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ("a,b,c", "line 3: there are 3 cells, but 2 columns"),
+        ("a,b,c", "line 3: the row has 3 cells, but the table has 2 columns"),
         ('"a"b,c', "the stream, line 3: a delimiter must follow a quoted cell, got 'b,c'"),
         ('"a,c', "line 3: a quote is opened and never closed: '\"a,c"),
         ("a,x;;y", "the stream, line 3: label 1 must be a non-empty string or an integer, got an empty string"),
@@ -319,8 +319,8 @@ def test_empty_lines_at_the_end_of_xmlc_count_if_the_header_says_so() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("2 5 3\n1 1:1\n", "the stream: the header says 2 examples, but 1 follow. Is the file cut off?"),
-        ("1 5 3\n1 1:1\n1 1:1\n", "the stream: the header says 1 examples, but 2 follow"),
+        ("2 5 3\n1 1:1\n", "the stream: the header says 2 examples, but the file has 1. Is the file cut off?"),
+        ("1 5 3\n1 1:1\n1 1:1\n", "the stream: the header says 1 example, but the file has 2"),
         (
             "2 5 3\n1 1:1\n3 1:1\n",
             "the stream, line 3: label '3' is too large: the largest allowed is 2, as the header",
@@ -338,7 +338,7 @@ def test_lines_of_xmlc_are_skipped_and_still_count_for_the_header() -> None:
     assert [batch.numbers.tolist() for batch in reader] == [[2, 4]]
     assert reader.skipped.count == 2
     assert str(reader.skipped.errors[1]).startswith(
-        "the stream, line 5: feature 'x:1': its index must be a whole number"
+        "the stream, line 5: feature 'x:1': its index is not a non-negative integer"
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.metrics import precision_recall_fscore_support
 
 from oplt import InvalidInputError, InvalidParameterError, OnlinePLT, Predictions, metrics
 from oplt.metrics import PROPENSITY_PARAMETERS, Propensities, Scores, propensities
@@ -271,3 +272,59 @@ def test_a_measure_at_one_k_refuses_several() -> None:
         for k, shown in (((1, 3), r"\(1, 3\)"), (None, "None")):
             with pytest.raises(InvalidParameterError, match=f"k must be an integer, got {shown}"):
                 measure(found, [["cat"]], k=k)  # type: ignore[arg-type]
+
+
+def by_label_of_sklearn(found: Predictions, Y: list[list[int]], n_labels: int) -> list[dict[str, Any]]:
+    dense = np.zeros((2, len(Y), n_labels), dtype=int)
+    for i, (row, true) in enumerate(zip(found, Y, strict=True)):
+        dense[0, i, true] = 1
+        dense[1, i, [label for label, _ in row]] = 1
+    figures = precision_recall_fscore_support(*dense, average=None, zero_division=np.nan)
+    names = ("precision", "recall", "f1", "support")
+    return [dict(zip(names, row, strict=True)) for row in np.array(figures).T.tolist()]
+
+
+def test_scores_by_label_are_those_of_scikit_learn() -> None:
+    rng = np.random.default_rng(1)
+    Y = [rng.choice(6, size=rng.integers(0, 3), replace=False).tolist() for _ in range(60)]  # 6 and 7 are never true
+    rows = [[(label, 0.5) for label in rng.choice(8, 2, replace=False).tolist() if label != 5] for _ in Y]
+    found = Predictions.from_rows(rows)
+    scores = Scores()
+    for part in (slice(20), slice(20, None)):
+        scores.add(found[part], Y[part])
+    report = scores.by_label()
+    expected = by_label_of_sklearn(found, Y, 8)
+    assert len(report) == 8
+    for row in report.to_dicts():
+        want = expected[row["label"]]
+        assert row["support"] == want["support"]
+        for name in ("precision", "recall"):
+            assert row[name] == pytest.approx(want[name], nan_ok=True)
+        assert row["f1"] == pytest.approx(np.nan_to_num(want["f1"]))
+    order = [(-row["support"], row["label"]) for row in report.to_dicts()]
+    assert order == sorted(order)
+    assert np.mean(report.f1) == pytest.approx(scores.macro_f1)
+
+
+def test_scores_by_label_as_a_table_and_as_frames() -> None:
+    scores = Scores()
+    scores.add(
+        Predictions.from_rows([[("a", 0.9), ("two\nlines", 0.5)], [("a", 0.8)]]), [["a", "b"], ["a", "two\nlines"]]
+    )
+    report = scores.by_label()
+    assert repr(report) == "<LabelScores of 3 labels>"
+    assert str(report).splitlines() == [
+        " support  predicted  precision  recall      F1  label",
+        "       2          2     1.0000  1.0000  1.0000  a",
+        "       1          0          -  0.0000  0.0000  b",
+        "       1          1     0.0000  0.0000  0.0000  two\\nlines",
+    ]
+    names = ["label", "support", "predicted", "precision", "recall", "f1"]
+    assert list(report.to_frame().columns) == names
+    assert report.to_frame("polars")["support"].to_list() == [2, 1, 1]
+    assert report.to_frame("pyarrow").column_names == names
+    scores.add(Predictions.from_rows([[(i, 0.5) for i in range(30)]]), [[]])
+    assert len(report) == 3
+    assert str(scores.by_label()).endswith("\n... and 13 more labels")
+    assert len(scores.by_label().to_text().splitlines()) == 34
+    assert str(Scores().by_label()) == " support  predicted  precision  recall      F1  label"

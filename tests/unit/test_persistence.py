@@ -8,10 +8,11 @@ import pickle
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from oplt import PLT, InvalidInputError, ModelFormatError, OnlinePLT, OpltError, persistence
+from oplt import PLT, InvalidInputError, InvalidParameterError, ModelFormatError, OnlinePLT, OpltError, persistence
 from oplt.datasets import make_stream
 
 
@@ -144,6 +145,31 @@ def test_saves_to_one_file_at_the_same_time_all_succeed(model: OnlinePLT, tmp_pa
             saved.result()
     assert [file.name for file in tmp_path.iterdir()] == ["m.oplt"]
     assert PLT.load(path).fingerprint() == snapshot.fingerprint()
+
+
+def test_a_folder_is_not_a_target(model: OnlinePLT, tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError, match="give the name of a file in it"):
+        model.save(tmp_path)
+
+
+def test_an_empty_file_is_a_target(model: OnlinePLT, tmp_path: Path) -> None:
+    (tmp_path / "m.oplt").touch()
+    model.save(tmp_path / "m.oplt")
+    assert PLT.load(tmp_path / "m.oplt").n_labels == model.n_labels
+
+
+def test_a_snapshot_is_saved_in_the_background_too(model: OnlinePLT, tmp_path: Path) -> None:
+    snapshot = model.snapshot()
+    snapshot.save(tmp_path / "m.oplt", wait=False).result()
+    assert PLT.load(tmp_path / "m.oplt").fingerprint() == snapshot.fingerprint()
+
+
+def test_flags_are_checked(model: OnlinePLT, tmp_path: Path) -> None:
+    model.save(tmp_path / "m.oplt")
+    with pytest.raises(InvalidParameterError, match="verify must be True or False, got 'no'"):
+        PLT.load(tmp_path / "m.oplt", verify=cast("bool", "no"))
+    with pytest.raises(InvalidParameterError, match="wait must be True or False, got 0"):
+        model.save(tmp_path / "m.oplt", wait=cast("Any", 0))
 
 
 def test_a_missing_folder_is_named(model: OnlinePLT, tmp_path: Path) -> None:

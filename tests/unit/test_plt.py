@@ -203,7 +203,7 @@ def test_it_cannot_be_updated_but_its_tree_can_go_on(tmp_path: Path) -> None:
         assert not hasattr(fitted, "learn_many")
         assert fitted.fingerprint() == model.fingerprint()
         assert fitted.n_features == N_FEATURES
-    with pytest.raises(ModelFormatError, match=r"m: a batch-trained model cannot be updated\. Open it by PLT\.load"):
+    with pytest.raises(ModelFormatError, match=r"m: a batch-trained model cannot be updated\. Open it with PLT\.load"):
         OnlinePLT.load(tmp_path / "m")
     online = OnlinePLT.from_tree(model.tree)
     online.learn_many(X, Y)
@@ -420,3 +420,20 @@ def test_bad_arguments_of_for_prediction_are_refused() -> None:
         model.for_prediction(prune=2)
     with pytest.raises(InvalidParameterError, match="half must be True or False, got 1"):
         model.for_prediction(half=cast("bool", 1))
+
+
+def test_who_wants_to_update_it_is_told_how() -> None:
+    model: Any = PLT.fit([{"a": 1}, {"b": 1}], ["x", "y"])
+    assert not hasattr(model, "learn_one")
+    with pytest.raises(AttributeError, match="no attribute 'learn_many': it cannot be updated. Use OnlinePLT"):
+        model.learn_many([{"a": 1}], ["x"])
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'$"):
+        _ = model.nonsense
+
+
+def test_threads_can_be_changed() -> None:
+    model = PLT.fit([{"a": 1}, {"b": 1}], ["x", "y"])
+    model.threads = 2
+    assert model.threads == 2
+    with pytest.raises(InvalidParameterError, match="threads"):
+        model.threads = 0

@@ -15,7 +15,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from oplt.cli._console import COMMAND_LINE, WrongUsageError, telling_errors
+from oplt.cli._console import COMMAND_LINE, WrongUsageError, showing_what_was_typed, telling_errors
 
 __all__ = ["COMMANDS", "main"]
 
@@ -24,6 +24,7 @@ COMMANDS = {
     "train": "Learn a model from examples.",
     "predict": "Predict the labels of examples.",
     "learn": "Go on with a saved model: learn more examples.",
+    "tune": "Choose the thresholds of a model: for F1, or for a precision to hold.",
     "evaluate": "Measure how good the predictions of a model are.",
     "progressive": "Predict each example before it is learnt, and tell how good that was.",
     "inspect": "Show what is in a model: settings, size, memory, largest nodes, labels.",
@@ -67,7 +68,8 @@ class _Commands(click.Group):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         words = [*(info_name or "oplt").split(), *args]
-        context = super().make_context(info_name, args, parent, **extra)
+        with showing_what_was_typed():
+            context = super().make_context(info_name, args, parent, **extra)
         context.meta[COMMAND_LINE] = words
         return context
 

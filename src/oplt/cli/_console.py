@@ -5,20 +5,23 @@
 from __future__ import annotations
 
 import difflib
+import io
 import json
 import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
 
 from oplt.cli._hints import message_of, message_of_warning
 from oplt.errors import InvalidParameterError, OpltError, OpltWarning
+from oplt.wording import for_terminals, on_one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,7 +40,11 @@ __all__ = [
     "note",
     "print_json",
     "quiet_option",
+    "say",
+    "showing_what_was_typed",
+    "standard_output",
     "telling_errors",
+    "without_nan",
 ]
 
 OF_NO_USE = 3  # what was learnt: there is no label, no feature, or one label only because others were left out
@@ -48,13 +55,20 @@ COMMAND_LINE = "oplt.command-line"
 _QUIET = "oplt.quiet"
 
 
-class WrongDataError(click.ClickException):
-    """The data or the model is wrong. It is told in a line: `Error: ...`."""
+class _OneLineError(click.ClickException):
+    """An error that is told in a line: `Error: ...`, whatever names and texts it quotes."""
+
+    def format_message(self) -> str:
+        return on_one_line(self.message)
+
+
+class WrongDataError(_OneLineError):
+    """The data or the model is wrong."""
 
     exit_code = 1
 
 
-class WrongUsageError(click.ClickException):
+class WrongUsageError(_OneLineError):
     """The command is wrong. Click's own error for that would take three lines more."""
 
     exit_code = 2
@@ -90,7 +104,12 @@ def command_line() -> list[str]:
 def note(message: str) -> None:
     """Say something that is not a result."""
     if not is_quiet():
-        click.echo(message, err=True)
+        click.echo(for_terminals(message), err=True)
+
+
+def say(text: str) -> None:
+    """Print a line, or a few, of a result that people read."""
+    click.echo(for_terminals(text))
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -106,22 +125,53 @@ def console(*, stderr: bool = False) -> Console:
 
 def print_json(values: dict[str, Any]) -> None:
     """Print one JSON object in a line. What is not defined (NaN) is null: JSON has no other name for it."""
-    click.echo(json_line(_without_nan(values)))
+    click.echo(json_line(without_nan(values)))
 
 
 def json_line(value: Any) -> bytes:
-    """Write JSON as UTF-8, whatever the terminal's encoding. Half a surrogate pair, which UTF-8 lacks, is escaped."""
-    try:
-        return json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return json.dumps(value).encode()
+    """Write JSON as UTF-8, whatever the terminal's encoding.
+
+    What UTF-8 lacks (half a surrogate pair), and what a terminal would obey instead of showing, is escaped. To whoever
+    reads JSON, that is the same.
+    """
+    return _UNSAFE.sub(_escaped, json.dumps(value, ensure_ascii=False, default=str)).encode()
 
 
-def _without_nan(value: Any) -> Any:
+# DEL and C1; marks and overrides of direction; ends of lines that are not JSON's; tags, which nobody sees.
+_UNSAFE = re.compile(
+    "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]
+
+
+def standard_output() -> IO[bytes]:
+    """Tell where results go: as they are, unless it is a terminal, which might obey what is in them."""
+    return cast("IO[bytes]", _Terminal()) if sys.stdout.isatty() else sys.stdout.buffer
+
+
+class _Terminal(io.RawIOBase):
+    """Bytes of text to a terminal, made safe to look at."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any, /) -> int:
+        sys.stdout.buffer.write(for_terminals(bytes(content).decode(errors="backslashreplace")).encode())
+        return len(content)
+
+    def flush(self) -> None:
+        sys.stdout.buffer.flush()
+
+
+def without_nan(value: Any) -> Any:
+    """Make null of numbers that JSON lacks, however deep they are."""
     if isinstance(value, dict):
-        return {name: _without_nan(inner) for name, inner in value.items()}
+        return {name: without_nan(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_without_nan(inner) for inner in value]
+        return [without_nan(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -137,7 +187,7 @@ def telling_errors() -> Iterator[None]:
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
     try:
-        with _telling_warnings():
+        with _telling_warnings(), showing_what_was_typed():
             yield
         sys.stdout.flush()  # not at the interpreter's end, when nobody could tell that nobody reads it
     except BrokenPipeError:
@@ -175,6 +225,28 @@ def _telling_warnings() -> Iterator[None]:
         warnings.simplefilter("always", OpltWarning)
         warnings.showwarning = tell
         yield
+
+
+# What Click says of numbers, and how people say it.
+_IN_WORDS = [
+    (re.compile(r"is not a valid integer( range)?\."), "is not a whole number."),
+    (re.compile(r"is not a valid float( range)?\."), "is not a number."),
+    (re.compile(r"(\S+) is not in the range x>=(\S+)\."), r"it must be at least \2, not \1."),
+    (re.compile(r"(\S+) is not in the range (\S+)<=x<=(\S+)\."), r"it must be from \2 to \3, not \1."),
+]
+
+
+@contextmanager
+def showing_what_was_typed() -> Iterator[None]:
+    """Let errors of Click, which quote the command line, be safe to look at."""
+    try:
+        yield
+    except click.UsageError as error:
+        message = error.message
+        for found, words in _IN_WORDS:
+            message = found.sub(words, message)
+        error.message = for_terminals(message)  # type: ignore[misc]  # final by its annotation only
+        raise
 
 
 def _forget(*streams: IO[str]) -> None:

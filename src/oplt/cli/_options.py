@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import csv
 import errno
+import hashlib
+import math
 import os
 import tempfile
 from collections.abc import Callable
@@ -18,6 +20,7 @@ import click
 
 from oplt.cli._console import WrongDataError, WrongUsageError
 from oplt.cli._hints import FORMATS
+from oplt.wording import briefly
 
 if TYPE_CHECKING:
     from oplt.files import Columns, Reader
@@ -26,6 +29,8 @@ __all__ = [
     "Command",
     "DataOptions",
     "Option",
+    "Seconds",
+    "beside",
     "check_target",
     "data_options",
     "force_option",
@@ -33,9 +38,12 @@ __all__ = [
     "json_option",
     "skip_option",
     "threads_option",
+    "threshold_option",
 ]
 
 Decorated = Callable[..., Any]
+
+_LONGEST_NAME = 240  # bytes; most systems allow 255, and some files have a longer name while they are written
 
 _LABEL_FIELDS = ("labels_column", "weight_column", "separator")  # of no use where labels are not known
 
@@ -46,6 +54,20 @@ class Option(click.Option):
     def __init__(self, *args: Any, section: str = "Options", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.section = section
+
+
+class Seconds(click.FloatRange):
+    """A time, which may be without end."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read a number; NaN is none."""
+        seconds: float = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return seconds
 
 
 class Command(click.Command):
@@ -76,6 +98,7 @@ class DataOptions:
     separator: str = ";"
     use: str | None = None
     on_error: str = "stop"
+    keep: tuple[str, ...] = ()
 
     def words(self, *, with_labels: bool = False) -> list[str]:
         """Make the options that read further examples of the same form: those that are not as by default."""
@@ -103,6 +126,7 @@ class DataOptions:
             labels=labels if with_labels else None,
             weight=self.weight_column or (None if Columns.weight in (*texts, *numbers) else Columns.weight),
             separator=self.separator,
+            keep=tuple(dict.fromkeys(_split(self.keep))),
         )
 
     def read(self, path: str, *, with_labels: bool = True, batch: int | None = None) -> Reader:
@@ -126,7 +150,11 @@ def is_live(path: str) -> bool:
 
 
 def _split(names: tuple[str, ...]) -> list[str]:
-    return [name for row in csv.reader(names, skipinitialspace=True) for name in row if name]
+    try:
+        return [name for row in csv.reader(names, skipinitialspace=True) for name in row if name]
+    except csv.Error:
+        msg = f"not a list of names with commas between them: {briefly(', '.join(names))}"
+        raise WrongUsageError(msg) from None
 
 
 def _option(*names: str, **kwargs: Any) -> Callable[[Any], Any]:
@@ -229,6 +257,30 @@ def threads_option(function: Decorated) -> Decorated:
     )(function)
 
 
+class _Threshold(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in newer versions of Click only
+    """A probability, or the word `tuned`."""
+
+    name = "threshold"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "tuned":
+            return value
+        try:
+            return click.FloatRange(0, 1).convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value!r} is neither a number from 0 to 1 nor the word tuned.", param, ctx)
+
+
+def threshold_option(says: str) -> Callable[[Decorated], Decorated]:
+    """Give a command the option --threshold."""
+    return click.option(
+        "--threshold",
+        metavar="P|tuned",
+        type=_Threshold(),
+        help=f"{says} tuned: use the thresholds saved with the model, which oplt tune chooses.",
+    )
+
+
 def json_option(function: Decorated) -> Decorated:
     """Give a command the option --json."""
     return click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")(function)
@@ -250,6 +302,14 @@ def force_option(function: Decorated) -> Decorated:
     return click.option("--force", "-f", is_flag=True, help="Replace a file that is there already.")(function)
 
 
+def beside(target: Path, suffix: str) -> Path:
+    """Name a file that belongs to another one. The name of one with a very long name is made up."""
+    name = f"{target.name}{suffix}"
+    if len(os.fsencode(name)) > _LONGEST_NAME:
+        name = f".oplt-{hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()}{suffix}"
+    return target.with_name(name)
+
+
 def check_target(path: Path, *, force: bool, is_model: bool = False) -> None:
     """Refuse a target that is there, or that cannot be written, before hours of work are done for it."""
     if path.is_dir():
@@ -259,7 +319,15 @@ def check_target(path: Path, *, force: bool, is_model: bool = False) -> None:
         raise WrongUsageError(msg)
     if path.is_file() and is_model:
         _expect_model(path)
+    if path.exists() and not path.is_file():  # a pipe or a device
+        if is_model:
+            msg = f"{path} is not a file: a model cannot be saved there"
+            raise WrongUsageError(msg)
+        return
     folder = path.absolute().parent
+    if not folder.exists():
+        msg = f"{folder}: there is no such folder"
+        raise WrongDataError(msg)
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass

@@ -78,7 +78,9 @@ class Stream:
                 self._n_done += self._size
         if not n_of_a_pass:
             why = f": {message_of(self._errors[0])}" if self._errors else ""
-            raise InvalidInputError("no-examples", f"there is no example{why}", where=", ".join(self._paths))
+            raise InvalidInputError(
+                "no-examples", f"there is no example{why}", where=", ".join(map(_name, self._paths))
+            )
 
     def _batches(self, reader: Reader) -> Iterator[Batch]:
         for batch in reader:
@@ -110,6 +112,10 @@ def tell_bad_lines(n_bad: int, errors: list[InvalidInputError]) -> None:
         more = f"\n  and {n_bad - len(shown)} more" if n_bad > len(shown) else ""
         lines = f"{number_of(n_bad, 'line')} {'is' if n_bad == 1 else 'are'}"
         note(f"{lines} left out, for not being an example:\n  " + "\n  ".join(shown) + more)
+
+
+def _name(path: str) -> str:
+    return "standard input" if path == STANDARD_INPUT else path
 
 
 def _called(kind: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from oplt.cli._console import WrongUsageError, note, print_json, quiet_option
+from oplt.cli._console import WrongUsageError, note, print_json, quiet_option, standard_output
 from oplt.cli._hints import FORMATS, message_of
 from oplt.cli._options import (
     Command,
@@ -72,12 +72,15 @@ def command(
     if as_json and target == STANDARD_OUTPUT:
         msg = "--json would mix with the examples on standard output: give OUT a name"
         raise WrongUsageError(msg)
+    if not to_separator:
+        msg = "--to-separator must not be empty"
+        raise WrongUsageError(msg)
     if target != STANDARD_OUTPUT:
         check_target(Path(target), force=force)
     with Bar("Converting") as bar:
         done = convert(
             source,
-            target,
+            target if target != STANDARD_OUTPUT or to_format is None else standard_output(),
             from_format=data.format,
             to_format=to_format,
             on_error="skip" if data.on_error == "skip" else "raise",

@@ -4,20 +4,33 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 import time
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from oplt.cli._console import WrongUsageError, console, note, print_json, quiet_option
-from oplt.cli._options import Command, DataOptions, data_options, json_option, threads_option
+from oplt.cli._console import WrongUsageError, console, json_line, note, print_json, quiet_option
+from oplt.cli._options import (
+    Command,
+    DataOptions,
+    check_target,
+    data_options,
+    force_option,
+    json_option,
+    threads_option,
+    threshold_option,
+)
 from oplt.cli._progress import Bar
 from oplt.cli._stream import Stream, expect_kind
-from oplt.metrics import Propensities, Scores, propensities
+from oplt.metrics import LabelScores, Propensities, Scores, propensities
+from oplt.persistence import replacing
 from oplt.plt import PLT
 from oplt.wording import number_of
 
@@ -26,6 +39,9 @@ if TYPE_CHECKING:
     from oplt.files import Batch
 
 __all__ = ["command"]
+
+_SUFFIXES = (".csv", ".tsv", ".jsonl")
+_COLUMNS = ("label", "support", "predicted", "precision", "recall", "f1")
 
 
 def _as_cutoffs(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[int, ...]:
@@ -43,11 +59,8 @@ def _as_cutoffs(_ctx: click.Context, _param: click.Parameter, value: str) -> tup
 @click.option(
     "-k", "cutoffs", metavar="N,N...", callback=_as_cutoffs, default="1,3,5", show_default=True, help="Measure at."
 )
-@click.option(
-    "--threshold",
-    metavar="P",
-    type=click.FloatRange(0, 1),
-    help="Predict only labels at least so probable. F1 wants that: without, it is of the N best labels.",
+@threshold_option(
+    "Predict only labels with at least this probability. F1 needs it: without, it is of the N best labels."
 )
 @click.option("--beam", metavar="N", type=click.IntRange(min=1), help="As for predict.")
 @click.option(
@@ -58,6 +71,19 @@ def _as_cutoffs(_ctx: click.Context, _param: click.Parameter, value: str) -> tup
     help="What the model has learnt, read in the same way, for PSP@k: it counts how often each label occurs. May be"
     " given several times.",
 )
+@click.option(
+    "--per-label",
+    is_flag=True,
+    help="Report support, precision, recall and F1 of each label, too. Best with --threshold.",
+)
+@click.option(
+    "--out",
+    "-o",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the report of --per-label to this file instead of printing it: .csv, .tsv or .jsonl.",
+)
+@force_option
 @threads_option
 @json_option
 @quiet_option
@@ -66,9 +92,12 @@ def command(
     model_path: Path,
     data_paths: tuple[str, ...],
     cutoffs: tuple[int, ...],
-    threshold: float | None,
+    threshold: Any,
     beam: int | None,
     train_data: tuple[str, ...],
+    per_label: bool,
+    out: Path | None,
+    force: bool,
     threads: int,
     as_json: bool,
     data: DataOptions,
@@ -78,32 +107,72 @@ def command(
     \b
       oplt evaluate tags.oplt test.jsonl
       oplt evaluate tags.oplt test.jsonl --train-data train.jsonl -k 1,5
+      oplt evaluate tags.oplt test.jsonl --threshold tuned --per-label --out labels.csv
       oplt evaluate tags.oplt test.jsonl --json
 
     P, R, nDCG@k: precision, recall and ranking of the k best labels. coverage@k: share of the labels that are found at
     all. log-loss and ECE@k: how far probabilities can be trusted; 0 is best. PSP, PSnDCG@k: precision and ranking in
     which rare labels count more, by how often they occur in --train-data (Jain et al. 2016, A = 0.55, B = 1.5).
     """
+    if out is not None:
+        _check_out(out, per_label=per_label, force=force)
     stream = Stream(data_paths, data)
     model = PLT.load(model_path, threads=threads)
     scores = Scores(cutoffs, propensities=_propensities(train_data, data) if train_data else None)
+    k = cutoffs[-1] if threshold is None else None  # F1 is of all labels that reach the threshold
     seconds = 0.0
     with Bar("Evaluating") as bar:
         for batch in stream:
             expect_kind(model, model_path, batch)
             started = time.perf_counter()
-            found = model.predict_many(batch.X, cutoffs[-1], threshold=threshold, beam=beam)
+            found = model.predict_many(batch.X, k, threshold=threshold, beam=beam)
             seconds += time.perf_counter() - started
             scores.add(found, batch.Y)
             bar.show(stream.share, f"{scores.n_examples:,} examples")
     stream.tell_bad_lines()
     speed = scores.n_examples / max(seconds, 1e-9)
+    if out is not None:
+        _write(scores.by_label(), out)
+    shown = scores.by_label() if per_label and out is None else None
     if as_json:
         counts = {"examples": scores.n_examples, "left_out": stream.n_bad, "examples_per_second": round(speed, 1)}
-        print_json({"model": str(model_path), **counts, "measures": scores.result()})
+        labels = {} if shown is None else {"labels": shown.to_dicts()}
+        print_json({"model": str(model_path), **counts, "measures": scores.result(), **labels})
     else:
         _print_table(scores, threshold)
+        if shown is not None:
+            click.echo(f"\n{shown.to_text()}")
     note(f"{number_of(scores.n_examples, 'example')}, {speed:,.0f} predicted a second.")
+
+
+def _check_out(out: Path, *, per_label: bool, force: bool) -> None:
+    """Refuse what cannot be written before anything is measured."""
+    if not per_label:
+        msg = "--out writes the report of --per-label: give --per-label, too"
+        raise WrongUsageError(msg)
+    if out.suffix not in _SUFFIXES:
+        msg = f"{out}: the name must end in {', '.join(_SUFFIXES)}, which tells the format"
+        raise WrongUsageError(msg)
+    check_target(out, force=force)
+
+
+def _write(labels: LabelScores, out: Path) -> None:
+    """Write a line for each label. What is not defined (NaN) is an empty cell, or null."""
+    rows = [
+        {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in row.items()}
+        for row in labels.to_dicts()
+    ]
+    with replacing(out) as file:
+        if out.suffix == ".jsonl":
+            file.writelines(json_line(row) + b"\n" for row in rows)
+            return
+        text = io.TextIOWrapper(file, encoding="utf-8", errors="surrogatepass", newline="")
+        writer = csv.DictWriter(
+            text, list(_COLUMNS), delimiter="\t" if out.suffix == ".tsv" else ",", lineterminator="\n"
+        )
+        writer.writeheader()
+        writer.writerows(rows)
+        text.detach()
 
 
 def _propensities(paths: tuple[str, ...], data: DataOptions) -> Propensities:
@@ -127,7 +196,7 @@ def _label_lists(batch: Batch) -> Iterable[list[Label]]:
     return [part.tolist() for part in np.split(batch.Y.indices, ends)]
 
 
-def _print_table(scores: Scores, threshold: float | None) -> None:
+def _print_table(scores: Scores, threshold: Any) -> None:
     """Print measures at k in columns, then those that are of all predicted labels."""
     from rich.table import Table
 
@@ -139,7 +208,11 @@ def _print_table(scores: Scores, threshold: float | None) -> None:
     for name in at_k:
         table.add_row(name, *(f"{measures[f'{name}@{k}']:.4f}" for k in scores.k))
     rest = Table.grid(padding=(0, 2))
-    of_what = f"the {scores.k[-1]} best labels" if threshold is None else f"labels of at least {threshold:g}"
+    of_what = f"the {scores.k[-1]} best labels"
+    if threshold is not None:
+        of_what = (
+            "labels that reach the tuned thresholds" if threshold == "tuned" else f"labels of at least {threshold:g}"
+        )
     for name in ("micro-F1", "macro-F1", "sample-F1"):
         rest.add_row(name, f"{measures[name]:.4f}", f"of {of_what}")
     out = console()

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from oplt._core import FORMAT_VERSION
-from oplt.cli._console import print_json, quiet_option
+from oplt.cli._console import print_json, quiet_option, say
 from oplt.cli._options import Command, json_option
 from oplt.cli._progress import bytes_as_text
 from oplt.inspection import Inspection, LabelCount
@@ -71,7 +71,7 @@ def command(model_path: Path, show_all: bool, n: int, fingerprint: bool, as_json
         }
         print_json({**file, **digest, **found.to_dict()})
         return
-    click.echo(f"{model_path}: {_what(found)} ({bytes_as_text(n_bytes)}, format {FORMAT_VERSION})")
+    say(f"{model_path}: {_what(found)} ({bytes_as_text(n_bytes)}, format {FORMAT_VERSION})")
     _show("Settings" if show_all else "Settings that differ from the defaults", _settings(found, show_all=show_all))
     _show("Learnt", [*_learnt(found), *digest.items()])
     _show(f"File: {bytes_as_text(n_bytes)}", _parts(part_sizes(model_path)))
@@ -91,12 +91,12 @@ def _show(title: str, rows: Rows) -> None:
     """Write a table: the first column begins on the left, the others end on the right, words after them."""
     if not rows:
         return
-    click.echo(f"\n{title}")
+    say(f"\n{title}")
     widest = max(width(row[0]) for row in rows)
     number_width = max((len(row[1]) for row in rows if len(row) > 2), default=0)
     for name, value, *words in rows:
         gap = " " * (2 + widest - width(name))
-        click.echo(f"  {name}{gap}{' '.join([value.rjust(number_width), *words])}".rstrip())
+        say(f"  {name}{gap}{' '.join([value.rjust(number_width), *words])}".rstrip())
 
 
 def _settings(found: Inspection, *, show_all: bool) -> Rows:
@@ -119,12 +119,16 @@ def _learnt(found: Inspection) -> list[tuple[str, str]]:
     once = f", {n_once:,} of them with a single example" if n_once else ""
     depths = " and ".join(str(tree.depth) for tree in found.trees)
     trees = f"{number_of(len(found.trees), 'tree')}, depth {depths}"
+    n_own = found.n_own_thresholds
+    own = f"; own thresholds for {number_of(n_own, 'label')}" if n_own else ""
+    tuned = [] if found.threshold is None else [("tuned threshold", f"{found.threshold:.4g}{own}")]
     return [
         ("examples", f"{found.n_examples:,}"),
         ("labels", f"{found.n_labels:,}{once}"),
         ("features", f"{found.n_features:,}"),
         ("nodes", f"{found.n_nodes:,} ({trees})"),
         ("weights", f"{found.n_weights:,}"),
+        *tuned,
     ]
 
 

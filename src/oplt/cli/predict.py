@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from oplt.cli._console import WrongDataError, json_line, note, quiet_option
+from oplt.cli._answers import FORMATS, Answers, format_of
+from oplt.cli._console import WrongDataError, note, quiet_option, standard_output
 from oplt.cli._hints import HINTS
 from oplt.cli._options import (
     Command,
@@ -23,16 +24,17 @@ from oplt.cli._options import (
     force_option,
     is_live,
     threads_option,
+    threshold_option,
 )
 from oplt.cli._progress import Bar
 from oplt.cli._stream import STANDARD_INPUT, expect_kind, takes, tell_bad_lines
+from oplt.compression import by_name
 from oplt.errors import InvalidInputError
 from oplt.persistence import replacing
 from oplt.plt import PLT
 
 if TYPE_CHECKING:
-    from oplt.files import Batch, Reader
-    from oplt.predictions import Predictions
+    from oplt.files import Reader
 
 __all__ = ["command"]
 
@@ -46,16 +48,36 @@ _BATCH = 1024  # examples: few enough for `| head`, many enough for all threads
     "-k",
     metavar="N",
     type=click.IntRange(min=1),
-    help="At most so many labels.  [default: 5, if there is no --threshold]",
+    help="At most N labels.  [default: 5, if there is no --threshold]",
 )
-@click.option("--threshold", metavar="P", type=click.FloatRange(0, 1), help="Only labels at least so probable.")
+@threshold_option("Only labels of at least this probability.")
 @click.option(
     "--beam",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Look only into so many nodes of each level of the tree: faster, less exact.",
+    help="Look only into N nodes of each level of the tree: faster, less exact.",
 )
 @click.option("--out", "-o", metavar="FILE", type=click.Path(path_type=Path), help="Where to write, if not to stdout.")
+@click.option(
+    "--to",
+    "to_format",
+    type=click.Choice(FORMATS),
+    help="Format to write.  [default: by the suffix of --out (.jsonl, .csv, .tsv, .ft; also compressed, as in"
+    " .csv.gz); jsonl if there is none]",
+)
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="NAME[,NAME...]",
+    help="Fields or columns of the data to copy to the output, such as id,text.",
+)
+@click.option(
+    "--to-separator",
+    metavar="TEXT",
+    default=DataOptions.separator,
+    show_default=True,
+    help="Between the labels of a cell of CSV or TSV, and between their probabilities.",
+)
 @force_option
 @threads_option
 @quiet_option
@@ -64,9 +86,11 @@ def command(
     model_path: Path,
     data_path: str,
     k: int | None,
-    threshold: float | None,
+    threshold: Any,
     beam: int | None,
     out: Path | None,
+    to_format: str | None,
+    to_separator: str,
     force: bool,
     threads: int,
     data: DataOptions,
@@ -78,12 +102,18 @@ def command(
     \b
       oplt predict tags.oplt new.jsonl > tagged.jsonl
       oplt predict tags.oplt new.csv -k 10 --threshold 0.2
+      oplt predict tags.oplt new.csv --threshold tuned
       echo "Heap overflow in Linux" | oplt predict tags.oplt --format text
+      oplt predict tags.oplt new.csv --keep id,text --out tagged.csv
       tail -f log.jsonl | oplt predict tags.oplt
 
     For each example there is a line, in the same order: {"labels": ["kernel", "linux"], "probabilities": [0.9, 0.4]},
-    most probable first. With --on-error skip it has the number of its "line", too. Answers to a pipe come at once.
+    most probable first. CSV and TSV have the columns labels and probabilities; fastText's lines look like
+    "__label__kernel __label__linux", with the text behind them if it is kept. With --on-error skip an answer has the
+    number of its line, too, but for fastText's. Answers to a pipe come at once.
     """
+    keep = data.columns(with_labels=False).keep
+    answers = Answers(to_format or format_of(out), keep, to_separator, numbered=data.on_error == "skip")
     if out is not None:
         check_target(out, force=force)
     model = PLT.load(model_path, threads=threads)
@@ -94,13 +124,18 @@ def command(
         _written(out, live=is_live(data_path)) as file,
         Bar("Predicting", wanted=out is not None or not sys.stdout.isatty()) as bar,  # answers tell how far it is
     ):
+        file.write(answers.header())
+        unseen = set(keep)
         for batch in reader:
             expect_kind(model, model_path, batch)
             found = model.predict_many(batch.X, k, threshold=threshold, beam=beam)
-            file.write(_lines(found, batch, numbered=data.on_error == "skip"))
+            file.write(answers.lines(found, batch))
             file.flush()
+            unseen = {name for name in unseen if all(fields[name] is None for fields in batch.kept or [])}
             if bar.is_due:
                 bar.show(reader.share_read, f"{reader.n_examples:,} examples")
+    for name in sorted(unseen):
+        note(f"No example has a value of {name!r}, which --keep names.")
     tell_bad_lines(reader.skipped.count, reader.skipped.errors)
 
 
@@ -125,21 +160,12 @@ def _reader(data: DataOptions, path: str, model: PLT) -> Reader:
 def _written(out: Path | None, *, live: bool) -> Iterator[IO[bytes]]:
     """Open the output. A file takes its name when all is written, unless somebody may be waiting for each line."""
     if out is None:
-        yield sys.stdout.buffer
-    elif live:
-        with out.open("wb") as file:
+        yield standard_output()
+        return
+    compression = by_name(out.name)
+    with out.open("wb") if live else replacing(out) as file:
+        if compression is None:
             yield file
-    else:
-        with replacing(out) as file:
-            yield file
-
-
-def _lines(found: Predictions, batch: Batch, *, numbered: bool) -> bytes:
-    lines = []
-    for row, number in zip(found, batch.numbers.tolist(), strict=True):
-        values = {
-            "labels": [label for label, _ in row],
-            "probabilities": [round(probability, 6) for _, probability in row],
-        }
-        lines.append(json_line({"line": number, **values} if numbered else values))
-    return b"".join(line + b"\n" for line in lines)
+        else:
+            with compression.open(file, "wb") as compressed:
+                yield compressed

@@ -7,6 +7,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import click
 
 from oplt.cli._console import WrongUsageError, note, quiet_option
 from oplt.cli._learning import Interrupted, interruptible
+from oplt.cli._lock import locked
 from oplt.cli._options import (
     Command,
     DataOptions,
@@ -36,7 +38,7 @@ __all__ = ["command"]
 @click.command("progressive", cls=Command)
 @click.argument("data_paths", metavar="DATA...", nargs=-1, required=True, type=click.Path())
 @click.option(
-    "--every", metavar="N", type=click.IntRange(min=1), default=1000, show_default=True, help="Report each N examples."
+    "--every", metavar="N", type=click.IntRange(min=1), default=1000, show_default=True, help="Report every N examples."
 )
 @click.option(
     "--window",
@@ -93,7 +95,9 @@ def command(
         msg = f"{start} has its settings already: --from goes without those of a new model"
         raise WrongUsageError(msg)
     stream = Stream(data_paths, data, skip=skip)
-    with interruptible():
+    with interruptible(), locked(target) if target is not None else nullcontext():
+        if target is not None:
+            check_target(target, force=force, is_model=True)  # it may have come just now
         model, examples = _begin(stream, start, model_options)
         n_before = model.n_examples
         started = time.perf_counter()

@@ -13,9 +13,11 @@ import click
 from oplt.cli._checkpoint import Checkpoint, command_of
 from oplt.cli._console import command_line, note, print_json, quiet_option
 from oplt.cli._learning import Interrupted, Lesson, exit_if_of_no_use, interruptible
+from oplt.cli._lock import locked
 from oplt.cli._options import (
     Command,
     DataOptions,
+    Seconds,
     check_target,
     data_options,
     force_option,
@@ -41,17 +43,16 @@ __all__ = ["command"]
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Go through the data so often.",
+    help="Go through the data N times.",
 )
 @threads_option
 @click.option(
     "--checkpoint",
-    type=click.FloatRange(min=0),
+    type=Seconds(),
     metavar="SECONDS",
     default=600,
     show_default=True,
-    help="Save what has been learnt each so many seconds, to FILE.partial; the same command goes on from there."
-    " 0: never.",
+    help="Save what has been learnt every N seconds, to FILE.partial; the same command goes on from there. 0: never.",
 )
 @click.option(
     "--save-on-interrupt/--no-save-on-interrupt",
@@ -92,7 +93,8 @@ def command(
     label and lines were left out by --on-error skip.
     """
     check_target(target, force=force, is_model=True)
-    with interruptible():
+    with interruptible(), locked(target):
+        check_target(target, force=force, is_model=True)  # it may have come just now
         training = _Training(data_paths, data, passes, model_options, target, checkpoint, threads)
         try:
             training.run()

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from oplt import drawing
-from oplt.cli._console import note, quiet_option
+from oplt.cli._console import WrongUsageError, note, quiet_option
 from oplt.cli._options import Command, check_target, force_option
 from oplt.persistence import TREE, replacing
 from oplt.plt import PLT
@@ -19,15 +19,18 @@ from oplt.tree import LabelTree, load
 
 __all__ = ["command"]
 
+_SUFFIXES = {"text": (".txt", ""), "dot": (".dot", ".gv"), "svg": (".svg",), "html": (".html", ".htm")}
+_OF_GRAPHVIZ = (".png", ".jpg", ".jpeg", ".pdf", ".gif", ".webp", ".eps", ".ps")
+
 
 @click.command("tree", cls=Command)
 @click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path))
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["text", "dot", "svg", "html"]),
+    type=click.Choice(list(_SUFFIXES)),
     help="How to draw it: text, DOT for Graphviz, a picture, or a page to click through and search."
-    "  [default: by the suffix of --out, or text]",
+    "  [default: by the suffix of --out, which is .txt, .dot, .gv, .svg or .html; or text]",
 )
 @click.option(
     "--depth", metavar="N", type=click.IntRange(min=0), help="Levels below the root; of a page, those open at first."
@@ -58,12 +61,15 @@ def command(
     A large tree is cut to depth 2 with 6 children of each node, and says so; --depth and --children draw more of it.
     A page (html) always has the whole tree, and so has DOT unless told otherwise. Of several trees, the first is drawn.
     """
+    kind = kind or _kind_of(out)
+    if label is not None and depth is not None and kind != "html":
+        msg = "--label and --depth cannot be given together: --label draws the way to a label, however deep it is"
+        raise WrongUsageError(msg)
     if out is not None:
         check_target(out, force=force)
     tree = _load(model_path)
     asked = {"depth": depth, "children": children, "label": None if label is None else _named(tree, label)}
     given = {name: value for name, value in asked.items() if value is not None}
-    kind = kind or _kind_of(out)
     drawn = _draw(tree, kind, model_path.name, given, ascii_only=out is None and not _can_draw_lines())
     if out is not None:
         with replacing(out) as file:
@@ -86,9 +92,15 @@ def _load(path: Path) -> LabelTree:
 
 
 def _kind_of(out: Path | None) -> str:
-    return {".dot": "dot", ".gv": "dot", ".svg": "svg", ".html": "html", ".htm": "html"}.get(
-        "" if out is None else out.suffix.lower(), "text"
-    )
+    suffix = "" if out is None else out.suffix.lower()
+    for kind, suffixes in _SUFFIXES.items():
+        if suffix in suffixes:
+            return kind
+    known = ", ".join(suffix for suffixes in _SUFFIXES.values() for suffix in suffixes if suffix)
+    msg = f"{out}: cannot write {suffix} files. Use one of {known}, or give --format."
+    if suffix in _OF_GRAPHVIZ:
+        msg += f" Graphviz makes {suffix} files of .dot files."
+    raise WrongUsageError(msg)
 
 
 def _named(tree: LabelTree, name: str) -> str | int:

@@ -91,11 +91,11 @@ def outline(tree: LabelTree, depth: int | None, children: int | None, label: Lab
         depth, children = _DEPTH, _CHILDREN
     deepest = tree.n_nodes if depth is None else count("depth", depth, least=0)
     most = tree.n_nodes if children is None else count("children", children)
-    way = None if label is None else _way_to(tree, leaf_of(tree, label))
+    way = None if label is None else _Way(tree, leaf_of(tree, label))
     return Outline(tree, list(_items(tree, deepest, most, way)))
 
 
-def _items(tree: LabelTree, deepest: int, most: int, way: list[int] | None) -> Iterator[Item]:
+def _items(tree: LabelTree, deepest: int, most: int, way: _Way | None) -> Iterator[Item]:
     below = labels_below(tree)
     stack = [(0, -1, 0, True)]  # a node or -1 for those left out, place of the parent, depth, whether it is the last
     hidden: dict[int, list[int]] = {}  # by place of the parent
@@ -111,7 +111,7 @@ def _items(tree: LabelTree, deepest: int, most: int, way: list[int] | None) -> I
             lost = set(children).difference(drawn)
             n_closed = 0 if drawn else len(children)
             examples = _first_labels(tree, node) if n_closed else ()
-            is_sought = way is not None and node == way[-1]
+            is_sought = way is not None and node == way.leaf
             yield Item(node, parent, depth, is_last, tree.labels[node], below[node], n_closed, examples, is_sought)
             if drawn and lost:
                 hidden[n_items] = sorted(lost)
@@ -120,18 +120,30 @@ def _items(tree: LabelTree, deepest: int, most: int, way: list[int] | None) -> I
         n_items += 1
 
 
-def _drawn(node: int, children: list[int], most: int, way: list[int] | None) -> list[int]:
+class _Way:
+    """The nodes from the root to a leaf. A deep tree has many: they are looked up in a set."""
+
+    def __init__(self, tree: LabelTree, leaf: int) -> None:
+        self.leaf = leaf
+        self.nodes = {leaf}
+        node = leaf
+        while node != 0:
+            node = int(tree.parents[node])
+            self.nodes.add(node)
+
+
+def _drawn(node: int, children: list[int], most: int, way: _Way | None) -> list[int]:
     """Choose children to draw: the first ones; on the way to a leaf, the next node, and at its end all neighbours."""
     if way is None:
         return children[:most]
-    if node not in way:
+    if node not in way.nodes:
         return []
-    on_way = [child for child in children if child in way]
-    if on_way != way[-1:]:
+    on_way = [child for child in children if child in way.nodes]
+    if on_way != [way.leaf]:
         return on_way
     if len(children) <= most:
         return children
-    return [*[child for child in children if child != way[-1]][: most - 1], way[-1]]
+    return [*[child for child in children if child != way.leaf][: most - 1], way.leaf]
 
 
 def _first_labels(tree: LabelTree, node: int) -> tuple[Label, ...]:
@@ -143,13 +155,6 @@ def _first_labels(tree: LabelTree, node: int) -> tuple[Label, ...]:
         found.extend([] if label is None else [label])
         stack.extend(reversed(tree.children(node)))
     return tuple(found)
-
-
-def _way_to(tree: LabelTree, leaf: int) -> list[int]:
-    way = [leaf]
-    while way[-1] != 0:
-        way.append(int(tree.parents[way[-1]]))
-    return way[::-1]
 
 
 def as_tree(tree: Any) -> LabelTree:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from itertools import accumulate
 
 from oplt import wording
 from oplt._typing import Label
@@ -106,7 +107,7 @@ def _layout(items: list[Item]) -> list[_Place]:
     columns = [0.0] * (1 + max(item.depth for item in items))
     for item, width in zip(items, widths, strict=True):
         columns[item.depth] = max(columns[item.depth], width)
-    lefts = [_MARGIN + sum(columns[:depth]) + depth * _GAP for depth in range(len(columns))]
+    lefts = [_MARGIN + before + depth * _GAP for depth, before in enumerate(accumulate([0.0, *columns[:-1]]))]
     first: dict[int, float] = {}  # by place of the parent: the middle of its first child
     last: dict[int, float] = {}
     row = len(set(range(len(items))).difference(item.parent for item in items))  # as many as have no children

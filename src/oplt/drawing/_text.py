@@ -26,6 +26,7 @@ class _Strokes(NamedTuple):
 
 _LINES = _Strokes("├─ ", "└─ ", "│  ", "   ", "…", "◀")
 _ASCII = _Strokes("|- ", "`- ", "|  ", "   ", "...", "<--")
+_INDENTED = 50  # levels; deeper nodes tell their depth instead, or the text would grow with the square of the depth
 
 
 def as_text(
@@ -54,7 +55,8 @@ def as_text(
 
     Returns
     -------
-    Lines; if not all is drawn, the last one says how much is.
+    Lines; if not all is drawn, the last one says how much is. Lines of nodes below level 50 are not indented any
+    further and begin with their level.
 
     Examples
     --------
@@ -90,9 +92,11 @@ def as_text(
     indents: list[str] = []  # of the children of each item
     for item in chosen.items:
         before = indents[item.parent] if item.depth else ""
+        level = f"{strokes.dots} level {item.depth:,} {strokes.dots} " if item.depth > _INDENTED else ""
         branch = (strokes.last_child if item.is_last else strokes.child) if item.depth else ""
         mark = f" {strokes.here}" if item.is_sought else ""
-        lines.append(f"{before}{branch}{item.caption(strokes.dots)}{mark}")
-        indents.append(before + (strokes.nothing if item.is_last else strokes.passing) if item.depth else "")
+        lines.append(f"{level}{before}{branch}{item.caption(strokes.dots)}{mark}")
+        indent = before + (strokes.nothing if item.is_last else strokes.passing) if item.depth else ""
+        indents.append(indent[-_INDENTED * len(strokes.nothing) :])
     text = "\n".join([*lines, chosen.left_out]).rstrip("\n")
     return text.encode("ascii", "backslashreplace").decode() if ascii else text

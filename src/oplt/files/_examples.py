@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -45,12 +46,14 @@ __all__ = [
     "as_written_weight",
     "did_you_mean",
     "fields_of",
+    "first_repeated",
 ]
 
 NAME_COLUMNS = "Give columns=Columns(text=..., features=[...])."
 
 _ERRORS_KEPT = 10
 _FIELDS_SHOWN = 12
+_FIELDS_COMPARED = 1000  # with what is wanted: it takes long
 
 Names = str | Sequence[str] | None
 
@@ -62,6 +65,7 @@ class Example(NamedTuple):
     labels: list[Label]
     weight: float
     number: int
+    kept: dict[str, Any] | None = None  # what `Columns.keep` names
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,8 @@ class Columns:
     weight
         How much an example counts; where there is none, 1. None: all count 1, so that a feature may be called
         ``weight``.
+    keep
+        Further fields or columns, whose values are in `Batch.kept` as they are. One that a line of JSONL lacks is None.
     separator
         Between the labels of one cell of CSV or TSV. A column called ``label`` holds one label: it is not divided.
 
@@ -104,6 +110,7 @@ class Columns:
     labels: Names = ("labels", "label")
     weight: str | None = "weight"
     separator: str = ";"
+    keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.text is None and self.features is None:
@@ -184,7 +191,7 @@ def fields_of(there: Iterable[str]) -> str:
 
 def did_you_mean(wanted: Iterable[str], there: Iterable[str]) -> str:
     """Name the field that is likely to be meant, if there is one."""
-    by_fold = {name.casefold(): name for name in there}
+    by_fold = {name.casefold(): name for name in islice(there, _FIELDS_COMPARED)}
     for name in wanted:
         near = difflib.get_close_matches(name.casefold(), by_fold, n=1, cutoff=0.7)
         if near:
@@ -215,6 +222,8 @@ class Batch:
         Name of the file.
     unit
         ``"line"`` or ``"row"``.
+    kept
+        The fields of each example that `Columns.keep` names; None if it names none.
 
     Examples
     --------
@@ -239,6 +248,7 @@ class Batch:
     numbers: npt.NDArray[np.int64]
     source: str
     unit: str = "line"
+    kept: list[dict[str, Any]] | None = None
 
     @property
     def kind(self) -> str:
@@ -253,7 +263,8 @@ class Batch:
         """Examples [begin, end) of the batch."""
         some = slice(begin, end)
         weights = None if self.weights is None else self.weights[some]
-        return replace(self, X=self.X[some], Y=self.Y[some], weights=weights, numbers=self.numbers[some])
+        kept = None if self.kept is None else self.kept[some]
+        return replace(self, X=self.X[some], Y=self.Y[some], weights=weights, numbers=self.numbers[some], kept=kept)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -307,7 +318,7 @@ class Problems:
     (1, 1)
     >>> print(reader.skipped)
     1 line skipped:
-    the stream, line 2: not JSON: Expecting ':' delimiter in column 8
+    the stream, line 2: not JSON: the line ends in the middle of the example, after column 7
     """
 
     def __init__(self, source: str, *, skip: bool = False, unit: str = "line") -> None:
@@ -411,3 +422,8 @@ def as_written_weight(given: Any) -> float:
         return as_weight(as_number(given) if isinstance(given, str) else given)
     except ValueError:  # no number, or one out of range: it is shown as it is written
         return as_weight(given)
+
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """Find the first of the names that occur more than once. Takes linear time."""
+    return next((name for name, n in Counter(names).items() if n > 1), None)

@@ -18,7 +18,7 @@ _BLANKS = " \t\v\f\r\n\0"  # what fastText takes as the end of a word
 _LABEL = re.compile(rf"(?<![^{_BLANKS}]){PREFIX}([^{_BLANKS}]*)[{_BLANKS}]*")
 
 
-def examples(lines: Iterator[tuple[int, str]], _columns: Columns, problems: Problems) -> Iterator[Example]:
+def examples(lines: Iterator[tuple[int, str]], columns: Columns, problems: Problems) -> Iterator[Example]:
     """Read examples; blank lines are ignored. Labels may stand anywhere, and a line may have none."""
     for number, text in lines:
         if not text.strip(_BLANKS):
@@ -28,7 +28,8 @@ def examples(lines: Iterator[tuple[int, str]], _columns: Columns, problems: Prob
             what = f"a label is empty: there is nothing behind {PREFIX!r}"
             problems.bad(number, InvalidInputError("name-not-valid", what))
             continue
-        yield Example(_LABEL.sub("", text).strip(_BLANKS), labels, 1.0, number)
+        x = _LABEL.sub("", text).strip(_BLANKS)
+        yield Example(x, labels, 1.0, number, {"text": x} if columns.keep else None)
 
 
 def line(example: Example) -> str:

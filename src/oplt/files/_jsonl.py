@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ from oplt.files._examples import (
     as_written_weight,
     did_you_mean,
     fields_of,
+    first_repeated,
 )
 from oplt.validation import holds_text
 from oplt.wording import briefly
@@ -44,9 +46,11 @@ def _parsed(text: str) -> dict[str, Any]:
         found = _DECODER.decode(text)
     except InvalidInputError:
         raise
-    except ValueError as error:
-        what = f"{error.msg} in column {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else str(error)
-        raise InvalidInputError("not-json", f"not JSON: {what}") from None
+    except json.JSONDecodeError as error:
+        raise InvalidInputError("not-json", f"not JSON: {_in_words(error)}") from None
+    except ValueError:  # Python's limit, against numbers that take hours to read
+        what = f"a whole number has more than {sys.get_int_max_str_digits():,} digits"
+        raise InvalidInputError("not-json", what) from None
     except RecursionError:
         raise InvalidInputError("not-json", "not an example: nested too deeply") from None
     if not isinstance(found, dict):
@@ -56,13 +60,37 @@ def _parsed(text: str) -> dict[str, Any]:
     return found
 
 
+# By how the messages of Python's module begin, which has had several for one mistake. {} is the column.
+_MISTAKES = {
+    "Unterminated string": "the string that begins in column {} is never closed",
+    "Expecting ':'": "a colon is missing in column {}",
+    "Expecting ','": "a comma or a closing bracket is missing in column {}",
+    "Expecting value": "a value is missing in column {}",
+    "Expecting property name": "a name in double quotes is missing in column {}",
+    "Illegal trailing comma": "the comma in column {} is one too many",
+    "Invalid control character": "the string has a control character in column {}, which is written as an escape such"
+    " as \\n or \\t",
+    "Invalid \\u": "the escape in column {} must be \\u and four hexadecimal digits",
+    "Invalid \\": "the backslash in column {} does not begin an escape that JSON has; a backslash itself is written"
+    " \\\\",
+    "Extra data": "the example is followed by something else in column {}; each line holds one object",
+}
+
+
+def _in_words(error: json.JSONDecodeError) -> str:
+    column = error.pos + 1
+    if error.pos >= len(error.doc.rstrip()) and not error.msg.startswith("Unterminated"):
+        return f"the line ends in the middle of the example, after column {len(error.doc.rstrip())}"
+    words = next((words for begin, words in _MISTAKES.items() if error.msg.startswith(begin)), None)
+    return f"{error.msg}, column {column}" if words is None else words.format(column)
+
+
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object of its names and values. Of names that come twice, Python's own would lose all but the last."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidInputError("field-twice", f"{twice!r} comes twice in one object")
+        twice = first_repeated(name for name, _ in pairs)
+        raise InvalidInputError("field-twice", f"{briefly(twice)} comes twice in one object")
     return found
 
 
@@ -73,11 +101,12 @@ def from_fields(fields: dict[str, Any], columns: Columns, number: int) -> Exampl
     """Make an example of named values, such as those of a line of JSON or of a row of a table."""
     if _lacks(fields, columns):
         own_names = columns.own_names(fields)
-        fields = {own_names.get(name, name): value for name, value in fields.items()}
+        fields = {**fields, **{name: fields[own] for own, name in own_names.items()}}
     name = columns.find_labels(fields)
     labels = [] if name is None else _labels(fields[name], name, columns)
     weight = as_written_weight(fields[columns.weight]) if columns.weight in fields else 1.0
-    return Example(_x(fields, columns), labels, weight, number)
+    kept = {name: fields.get(name) for name in columns.keep} if columns.keep else None
+    return Example(_x(fields, columns), labels, weight, number, kept)
 
 
 def _lacks(fields: dict[str, Any], columns: Columns) -> bool:
@@ -120,7 +149,7 @@ def _x(fields: dict[str, Any], columns: Columns) -> Any:
     wanted = " nor ".join(map(repr, columns.inputs))
     raise InvalidInputError(
         "text-missing",
-        f"there is no {wanted}",
+        f"there is {'neither' if ' nor ' in wanted else 'no'} {wanted}",
         got=fields_of(fields),
         hint=f"{did_you_mean(columns.inputs, fields)}Say what holds the text or the features by text= or features=.",
     )

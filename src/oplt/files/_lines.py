@@ -20,4 +20,5 @@ def examples(lines: Iterator[tuple[int, str]], columns: Columns, problems: Probl
             hint="Use labels=None, or a format that has them.",
         )
     for number, text in lines:
-        yield Example(text.removesuffix("\n").removesuffix("\r"), [], 1.0, number)
+        x = text.removesuffix("\n").removesuffix("\r")
+        yield Example(x, [], 1.0, number, {"text": x} if columns.keep else None)

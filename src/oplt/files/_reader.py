@@ -159,10 +159,20 @@ class Reader:
         if format == "parquet":  # by its name only
             what = "by its name it is a Parquet file, but not by its content"
             self.skipped.fatal("parquet-not-readable", what, hint=_parquet.NOT_READABLE)
+        if columns.keep and format in ("xmlc", "vw", "fasttext", PLAIN):
+            self._expect_to_keep(format, columns)
         if format == "xmlc":
             return format, _xmlc.batches(lines, size, self.skipped, self._source.would_wait)
         examples = _LINE_FORMATS[format](decoded(lines, self.skipped), columns, self.skipped)
         return format, _gathered(examples, size, self.skipped, self._source.would_wait)
+
+    def _expect_to_keep(self, format: str, columns: Columns) -> None:  # noqa: A002
+        """Refuse to keep fields of a format that has none, but for the text."""
+        texts = ("text",) if format in ("fasttext", PLAIN) else ()
+        missing = next((name for name in columns.keep if name not in texts), None)
+        if missing is not None:
+            only = "its lines have no fields other than the text" if texts else "its lines have no named fields"
+            self.skipped.fatal("field-missing", f"{missing!r} cannot be kept: the format is {format}, and {only}")
 
     def __iter__(self) -> Self:
         return self
@@ -217,7 +227,7 @@ def _gathered(
         first = first or example
         if holds_text(example.x) != holds_text(first.x):
             kinds = ("a text", "features") if holds_text(example.x) else ("features", "a text")
-            what = f"the example is {kinds[0]}, but that of {problems.unit} {first.number} is {kinds[1]}"
+            what = f"the example has {kinds[0]}, but that in {problems.unit} {first.number} has {kinds[1]}"
             problems.bad(example.number, InvalidInputError("texts-and-features-mixed", what))
             continue
         kept.append(example)
@@ -237,7 +247,7 @@ def _size(x: Any) -> int:
 
 
 def _batch(examples: list[Example], problems: Problems) -> Batch:
-    xs, labels, weights, numbers = map(list, zip(*examples, strict=True))
+    xs, labels, weights, numbers, kept = map(list, zip(*examples, strict=True))
     weighted = any(weight != 1 for weight in weights)
     return Batch(
         xs,
@@ -246,4 +256,5 @@ def _batch(examples: list[Example], problems: Problems) -> Batch:
         np.array(numbers, dtype=np.int64),
         problems.source,
         problems.unit,
+        None if kept[0] is None else kept,
     )

@@ -12,12 +12,12 @@ from typing import Any
 
 from oplt.doubts import looks_like_list, warn
 from oplt.errors import InvalidInputError
-from oplt.files._examples import NAME_COLUMNS, Columns, Example, Problems, as_number, did_you_mean
+from oplt.files._examples import NAME_COLUMNS, Columns, Example, Problems, as_number, did_you_mean, first_repeated
 from oplt.files._jsonl import from_fields
 from oplt.files._source import MOST_LINE_BYTES
-from oplt.wording import briefly
+from oplt.wording import briefly, number_of
 
-__all__ = ["DELIMITERS", "cells", "delimiter_of", "examples", "header", "line"]
+__all__ = ["DELIMITERS", "as_cell", "cells", "delimiter_of", "examples", "header", "line"]
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 _OTHER_DELIMITERS = {",": ";"}  # of spreadsheets where numbers have a comma
@@ -66,18 +66,20 @@ class _Table:
         given = [name.strip() for name in names]
         own_names = columns.own_names(given)
         self._names = [own_names.get(name, name) for name in given]
+        self._given = given
         self._columns = columns
         self._doubts = _CellDoubts(columns)
         self._wanted = {*columns.texts, *columns.numbers, columns.weight}
+        self._kept = columns.keep
 
     def check(self, number: int, problems: Problems, delimiter: str) -> None:
         """Refuse a table that lacks what is wanted: no line of it could be read."""
         columns, names = self._columns, self._names
         got = f"the columns {', '.join(map(repr, names))} (divided by {delimiter!r})"
-        twice = next((name for name in names if names.count(name) > 1), None)
+        twice = first_repeated(names)
         if twice is not None:
             problems.fatal("field-twice", f"the column {twice!r} comes twice", line=number, got=got)
-        missing = [name for name in (*columns.texts, *columns.numbers) if name not in names]
+        missing = [name for name in (*columns.numbers, *columns.texts) if name not in names]
         if isinstance(columns.text, str) and columns.numbers and missing == [columns.text]:
             missing = []  # the text is not there, and not wanted
         if missing:
@@ -86,6 +88,9 @@ class _Table:
                 hint += " The first line must name the columns: if it is an example, put a header above it."
             problems.fatal("column-missing", f"there is no column {missing[0]!r}", line=number, got=got, hint=hint)
         self._has_texts = bool(columns.texts) and set(columns.texts) <= set(names)
+        lost = next((name for name in columns.keep if name not in (*names, *self._given)), None)
+        if lost is not None:
+            problems.fatal("field-missing", f"there is no column {lost!r} to keep", line=number, got=got)
         try:
             self._labels = columns.find_labels(names)
         except InvalidInputError as error:
@@ -94,9 +99,8 @@ class _Table:
     def example(self, found: list[str], number: int) -> Example:
         """Make an example of the cells of a row."""
         if len(found) != len(self._names):
-            raise InvalidInputError(
-                "cells-and-columns-differ", f"there are {len(found)} cells, but {len(self._names)} columns"
-            )
+            row, table = number_of(len(found), "cell"), number_of(len(self._names), "column")
+            raise InvalidInputError("cells-and-columns-differ", f"the row has {row}, but the table has {table}")
         fields: dict[str, Any] = {
             name: cell for name, cell in zip(self._names, found, strict=True) if name in self._wanted
         }
@@ -107,7 +111,11 @@ class _Table:
             fields[name] = _number(name, fields[name], may_be_text=self._has_texts)
         if self._labels is not None:
             fields[self._labels] = self._label_list(found[self._names.index(self._labels)])
-        return from_fields(fields, self._columns, number)
+        example = from_fields(fields, self._columns, number)
+        if not self._kept:
+            return example
+        cells = dict(zip((*self._given, *self._names), (*found, *found), strict=True))
+        return example._replace(kept={name: cells[name] for name in self._kept})
 
     def _label_list(self, cell: str) -> list[str]:
         if self._labels == "label":
@@ -289,9 +297,10 @@ def line(example: Example, delimiter: str, separator: str) -> str:
             got=briefly(bad),
         )
     weight = "" if example.weight == 1 else repr(example.weight)
-    return delimiter.join(_cell(text, delimiter) for text in (example.x, separator.join(labels), weight))
+    return delimiter.join(as_cell(text, delimiter) for text in (example.x, separator.join(labels), weight))
 
 
-def _cell(text: str, delimiter: str) -> str:
+def as_cell(text: str, delimiter: str) -> str:
+    """Write a cell, in quotes if it must be."""
     needs_quotes = delimiter in text or re.search(r'["\r\n]', text) is not None
     return '"' + text.replace('"', '""') + '"' if needs_quotes else text

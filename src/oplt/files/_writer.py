@@ -142,7 +142,8 @@ def _name(target: Target) -> str:
 def _writable(format: str | None, target: Target) -> str:  # noqa: A002
     known = of_name(_name(target)) if format is None else checked(format)
     if known not in _WRITABLE:
-        what = f"{known} is not written" if known else f"the name of {_name(target)} does not tell the format"
+        name = "standard output" if target == "-" else _name(target)
+        what = f"{known} files cannot be written" if known else f"the name of {name} does not tell the format to write"
         raise InvalidParameterError("format-not-writable", what, hint=f"Give a format, one of {', '.join(_WRITABLE)}.")
     return known
 
@@ -258,7 +259,7 @@ def _opened(target: Target) -> Iterator[IO[bytes]]:
     elif isinstance(target, (str, os.PathLike)):
         path = Path(target)
         compression = by_name(path.name)
-        with path.open("wb") if _is_special(path) else replacing(path) as file:
+        with replacing(path) as file:
             if compression is None:
                 yield file
             else:
@@ -272,8 +273,3 @@ def _opened(target: Target) -> Iterator[IO[bytes]]:
         )
     else:
         yield target
-
-
-def _is_special(path: Path) -> bool:
-    """Tell a pipe or a device, which cannot be replaced."""
-    return path.exists() and not path.is_file() and not path.is_dir()

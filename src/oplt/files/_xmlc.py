@@ -23,7 +23,7 @@ from oplt._typing import FloatArray, PointerArray
 from oplt.errors import InvalidInputError
 from oplt.files._examples import Batch, Example, Problems
 from oplt.validation import bad_value
-from oplt.wording import briefly
+from oplt.wording import briefly, number_of
 
 __all__ = ["batches", "line", "looks_like"]
 
@@ -66,7 +66,7 @@ def batches(lines: Iterator[Line], size: int, problems: Problems, would_wait: Ca
     if header and reader.n_lines != header[0]:
         problems.fatal(
             "header-and-lines-differ",
-            f"the header says {header[0]} examples, but {reader.n_lines} follow",
+            f"the header says {number_of(header[0], 'example')}, but the file has {reader.n_lines:,}",
             hint="Is the file cut off?" if reader.n_lines < header[0] else None,
         )
 

@@ -20,11 +20,13 @@ from oplt.metrics._functions import (
     recall_at_k,
     sample_f1,
 )
+from oplt.metrics._labels import LabelScores
 from oplt.metrics._propensity import PROPENSITY_PARAMETERS, Propensities, propensities
 from oplt.metrics._scores import Scores
 
 __all__ = [
     "PROPENSITY_PARAMETERS",
+    "LabelScores",
     "Propensities",
     "Scores",
     "accuracy",

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from oplt._typing import Label
 from oplt.errors import InvalidInputError
 from oplt.metrics._exact import ONE, ExactSums
+from oplt.metrics._labels import LabelScores
 from oplt.metrics._matching import Matches
 
 __all__ = ["LabelSets", "Probabilities", "PropensityScored", "Ranking"]
@@ -241,6 +242,14 @@ class LabelSets:
 
     def sample_f1(self) -> float:
         return self._sample_f1.mean(0, self._n_rows)
+
+    def by_label(self) -> LabelScores:
+        names = np.empty(len(self._ids), dtype=object)
+        names[:] = list(self._ids)
+        by_name = sorted(range(len(names)), key=lambda i: (isinstance(names[i], str), names[i]))
+        order = np.array(by_name, dtype=np.int64)
+        order = order[np.argsort(-self._n_true[order], kind="stable")]
+        return LabelScores(names[order], self._n_true[order], self._n_predicted[order], self._n_hits[order])
 
     def most_frequent(self) -> int:
         """How many examples have the most frequent label."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from oplt._typing import Label, LabelRows
 from oplt.checks import count
 from oplt.errors import InvalidInputError, InvalidParameterError
+from oplt.metrics._labels import LabelScores
 from oplt.metrics._matching import as_cutoffs, match
 from oplt.metrics._parts import LabelSets, Probabilities, PropensityScored, Ranking
 from oplt.metrics._propensity import Propensities
@@ -165,6 +166,13 @@ class Scores:
     def sample_f1(self) -> float:
         """Mean of the F1 of the examples. It is 1 where nothing is true and nothing predicted."""
         return self._sets.sample_f1()
+
+    def by_label(self) -> LabelScores:
+        """Support, precision, recall and F1 of each label that is true or predicted somewhere.
+
+        All predicted labels count: ask the model for a threshold. Chunks that are added later do not change it.
+        """
+        return self._sets.by_label()
 
     def result(self) -> dict[str, float]:
         """All measures by name. Without propensities there is no PSP; without probabilities no log-loss and no ECE."""

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+//
+// A forked child has the memory of its parent, but of the threads only the one that forked. The others are gone in the
+// middle of what they were doing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace oplt {
+
+/// Forks between the first process and this one: a child has another number than its parent.
+std::uint64_t n_forks();
+
+/// Something that other threads write until it is destroyed. In a child it is not destroyed, only left: a vector whose
+/// memory was being replaced cannot be freed, and a lock that was held cannot be had.
+template <class T>
+class LeftInChild {
+ public:
+  template <class... Args>
+  explicit LeftInChild(Args&&... args) : value_(std::forward<Args>(args)...) {}
+  ~LeftInChild() {
+    if (!is_in_child()) {
+      std::destroy_at(&value_);
+    }
+  }
+  LeftInChild(const LeftInChild&) = delete;
+  LeftInChild& operator=(const LeftInChild&) = delete;
+
+  /// Has the process been forked since this was made?
+  bool is_in_child() const { return n_forks() != n_forks_; }
+
+  T& operator*() { return value_; }
+  const T& operator*() const { return value_; }
+  T* operator->() { return &value_; }
+  const T* operator->() const { return &value_; }
+
+ private:
+  const std::uint64_t n_forks_ = n_forks();
+  union {  // so that it is not destroyed by itself
+    T value_;
+  };
+};
+
+}  // namespace oplt
