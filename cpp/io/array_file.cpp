@@ -110,7 +110,7 @@ Bytes table_of(Bytes file) {
   Trailer trailer;
   std::memcpy(&trailer, file.last(sizeof(Trailer)).data(), sizeof(Trailer));
   if (trailer.end_mark != kEndMark) {
-    throw FormatError("the file is incomplete, or has been changed: its last bytes are not the end marker");
+    throw FormatError("the file is cut off, or has been changed: its last bytes are not the end marker");
   }
   const std::uint64_t end = file.size() - sizeof(Trailer);
   if (trailer.table_offset > end || trailer.table_bytes != end - trailer.table_offset) {

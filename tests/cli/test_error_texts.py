@@ -116,7 +116,7 @@ def test_numbers_that_are_none(texts: Path, options: list[str], message: str) ->
 
 def test_shares_are_from_0_to_1(texts: Path, model: Path) -> None:
     told = run("predict", model, texts, "--threshold", 2, code=2).stderr
-    assert "it must be from 0 to 1, not 2.0." in told
+    assert "is neither a number from 0 to 1 nor the word tuned" in told
 
 
 def test_other_commands(tmp_path: Path, texts: Path, model: Path) -> None:
