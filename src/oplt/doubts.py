@@ -94,7 +94,7 @@ class LabelDoubts:
             self._most_recent = min(2 * self._most_recent, _MOST_RECENT)
             names: list[Any] = []
             for row in recent:
-                if isinstance(row, (list, tuple, set)):
+                if type(row) in (list, tuple, set):  # going through others may raise, and the example is learnt
                     names.extend(row)
                 else:
                     names.append(row)

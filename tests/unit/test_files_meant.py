@@ -197,3 +197,16 @@ def test_texts_with_columns_are_written_as_json_only() -> None:
 def test_an_empty_line_is_a_text(text: str) -> None:
     batch = read(text, "text", labels=None)
     assert text.removesuffix("\n").split("\n") == batch.X
+
+
+def test_a_name_in_another_case_is_kept_as_it_is_asked_for(tmp_path: Path) -> None:
+    columns = files.Columns(keep=("Text", "text"))
+    both = [{"Text": "a b", "text": "a b"}]
+    for content in (b'{"Text": "a b", "Labels": ["x"]}\n', b"Text,Labels\na b,x\n"):
+        (batch,) = files.read(io.BytesIO(content), columns=columns)
+        assert (batch.X, batch.Y, batch.kept) == (["a b"], [["x"]], both)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    arrow = pytest.importorskip("pyarrow")
+    parquet.write_table(arrow.table({"Text": ["a b"], "Labels": [["x"]]}), tmp_path / "t.parquet")
+    (batch,) = files.read(tmp_path / "t.parquet", columns=columns)
+    assert (batch.X, batch.Y, batch.kept) == (["a b"], [["x"]], both)
