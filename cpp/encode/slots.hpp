@@ -22,7 +22,7 @@ constexpr std::size_t n_slots_for(std::size_t n_keys) {
   return n_keys == 0 ? 0 : std::max<std::size_t>(16, std::bit_ceil(2 * n_keys));
 }
 
-/// Slots that a search by the public hash looks at. Keys that nobody has chosen never need so many: in a table that is
+/// Slots that a search by the public hash looks at. Keys that nobody has chosen never need as many: in a table that is
 /// half full, the probability is below 1e-10 for each.
 inline constexpr std::size_t kMostProbes = 128;
 

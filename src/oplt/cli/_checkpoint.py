@@ -85,7 +85,7 @@ class Checkpoint:
     command
         What `command_of` or `learn_command_of` tells.
     every
-        Save it every so many seconds; 0: only when asked to.
+        Seconds between two saves; 0: save only when asked to.
     """
 
     def __init__(self, target: Path, command: dict[str, Any], every: float = 0) -> None:

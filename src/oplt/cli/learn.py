@@ -210,7 +210,7 @@ class _FromInput(_Learning):
 
     def _save_until(self, ended: threading.Event) -> None:
         while not ended.wait(min(self._every, threading.TIMEOUT_MAX)):
-            n_learnt = self.lesson.n_learnt  # at least so many are saved
+            n_learnt = self.lesson.n_learnt  # the save has at least these
             if n_learnt == self._n_saved:
                 continue
             try:

@@ -68,7 +68,7 @@ def _refuse_long_rows(metadata: Any, wanted: list[str], problems: Problems) -> N
 
 
 def _pieces(part: Any, problems: Problems) -> Iterator[list[dict[str, Any]]]:
-    """Make Python objects of some rows at a time, of so many that they are no larger than one row may be."""
+    """Make Python objects of a few rows at a time, together no larger than one row may be."""
     if sum(map(_n_bytes, part)) <= _MOST_ROW_BYTES:
         yield part.to_pylist()
     elif part.num_rows == 1:
