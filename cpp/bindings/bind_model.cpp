@@ -6,6 +6,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
@@ -111,6 +112,22 @@ void bind_model(nb::module_& m) {
                   nb::rv_policy::take_ownership)
       .def("learn", &learn, "x"_a, "y_indptr"_a, "y_names"_a, "weights"_a.none(), "threads"_a)
       .def("snapshot", [](const OnlineModel& model) { return without_gil([&] { return model.snapshot(); }); })
+      .def(
+          "known_labels",
+          [](const OnlineModel& model, nb::handle names) {
+            const PythonNames list(names);
+            return without_gil(
+                [&] { return model.read([&](const ModelState& state) { return known_labels(state, list); }); });
+          },
+          "names"_a, "Which of these names are labels.")
+      .def(
+          "feature_kinds",
+          [](const OnlineModel& model, std::uint32_t begin) {
+            return without_gil(
+                [&] { return model.read([&](const ModelState& state) { return feature_kinds(state, begin); }); });
+          },
+          "begin"_a,
+          "The number of features; of those from an id on: are there strings, integers, the largest integer or -1.")
       .def("hold", [](OnlineModel& model) { without_gil([&] { model.hold(); }); })
       .def("release", &OnlineModel::release)
       .def("release_in_child", &OnlineModel::release_in_child);

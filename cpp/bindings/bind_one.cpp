@@ -9,6 +9,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -132,6 +133,14 @@ struct OneLabelSet {
   std::vector<Name> names;
 };
 
+/// 0 and 1, and more of them than there are such labels: a row of an indicator matrix, which the long way refuses.
+bool is_indicator(const std::vector<Name>& names) {
+  const auto is_zero_or_one = [](const Name& name) {
+    return !name.is_text() && (name.number == 0 || name.number == 1);
+  };
+  return names.size() > 2 && std::all_of(names.begin(), names.end(), is_zero_or_one);
+}
+
 std::optional<OneLabelSet> usual_labels(nb::handle labels) {
   OneLabelSet result;
   if (PyList_Check(labels.ptr())) {
@@ -149,7 +158,7 @@ std::optional<OneLabelSet> usual_labels(nb::handle labels) {
     }
     result.names.push_back(*name);
   }
-  return result;
+  return is_indicator(result.names) ? std::nullopt : std::optional(std::move(result));
 }
 
 OneInput::OneInput(nb::handle x, bool takes_texts) {

@@ -216,6 +216,11 @@ void bind_state(nb::module_& m) {
       .def(
           "label_names",
           [](const ModelState& state, const Ids& ids) { return NameObjects(label_names(state, view(ids))); }, "ids"_a)
+      .def(
+          "known_features",
+          [](const ModelState& state, nb::handle names) { return known_features(state, PythonNames(names)); },
+          "names"_a, "Which of these names are features.")
+      .def("feature_kinds", &feature_kinds, "begin"_a, "As of OnlineModel.")
       .def("find_label", &find_label, "label"_a.none())
       .def_prop_ro("n_examples", &ModelState::n_examples)
       .def_prop_ro("n_updates", [](const ModelState& state) { return state.forest.n_updates(); })

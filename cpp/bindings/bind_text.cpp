@@ -4,7 +4,9 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -61,13 +63,17 @@ Matrix transform(const LockedTextFeatures& text, const TextObjects& objects) {
   }));
 }
 
-/// Characters of a word begin with '~', which is part of no word; with hash_bits there are only numbers.
+/// Characters of a word begin with '~', further features with ':', which are part of no word; with hash_bits there are
+/// only numbers.
 NameObjects names(const LockedTextFeatures& text) {
   const Shared<TextFeatures> features = without_gil([&] { return text.snapshot(); });
   nb::list result;
   for (std::uint32_t id = 0; id < features->terms().size(); ++id) {
     const Term term = features->terms().term(id);
-    const std::string shown = (term.is_chars ? "~" : "") + std::string(term.text);
+    const bool is_further = term.text.starts_with(TextFeatures::kFurther);
+    const bool is_number = is_further && term.text.substr(1).starts_with(TextFeatures::kFurther);
+    const std::size_t n_marks = is_number ? 2 : is_further ? 1 : 0;
+    const std::string shown = (term.is_chars ? "~" : is_further ? ":" : "") + std::string(term.text.substr(n_marks));
     result.append(features->params().hash_bits > 0 ? nb::object(nb::int_(term.hash))
                                                    : nb::object(nb::str(shown.data(), shown.size())));
   }
@@ -114,18 +120,24 @@ Answer ask(const LockedTextFeatures& text, Answer (TermTable::*question)() const
 }
 
 void bind_text_params(nb::module_& m) {
+  nb::enum_<WordRule>(m, "WordRule")
+      .value("LETTERS", WordRule::kLetters)
+      .value("SYMBOLS", WordRule::kSymbols)
+      .value("TOKENS", WordRule::kTokens);
+  m.attr("TOKEN_END") = nb::str(&kTokenEnd, 1);
   nb::class_<TextParams>(m, "TextParams")
       .def(
           "__init__",
           [](TextParams* self, std::uint32_t min_words, std::uint32_t max_words, std::uint32_t min_chars,
-             std::uint32_t max_chars, bool idf, bool sublinear, std::uint32_t hash_bits, std::uint32_t max_features) {
-            const TextParams params{min_words, max_words, min_chars, max_chars,
-                                    idf,       sublinear, hash_bits, max_features};
+             std::uint32_t max_chars, bool idf, bool sublinear, std::uint32_t hash_bits, std::uint32_t max_features,
+             WordRule words) {
+            const TextParams params{min_words, max_words, min_chars,    max_chars, idf,
+                                    sublinear, hash_bits, max_features, words};
             params.validate();
             new (self) TextParams(params);
           },
           nb::kw_only(), "min_words"_a, "max_words"_a, "min_chars"_a, "max_chars"_a, "idf"_a, "sublinear"_a,
-          "hash_bits"_a, "max_features"_a);
+          "hash_bits"_a, "max_features"_a, "words"_a);
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ PythonTexts::PythonTexts(nb::handle texts) : owners_(nb::list(texts)) {
     const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
     if (bytes == nullptr) {
       PyErr_Clear();
-      const auto replaced = nb::steal<nb::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "replace"));
+      const auto replaced = nb::steal<nb::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass"));
       if (!replaced.is_valid()) {
         throw nb::python_error();
       }
@@ -96,7 +96,13 @@ PythonInputs::PythonInputs(nb::handle x) {
     inputs_.texts = texts_->view();
     return;
   }
-  const auto parts = nb::cast<nb::tuple>(x);
+  auto parts = nb::cast<nb::tuple>(x);
+  if (parts.size() == 2) {
+    texts_.emplace(nb::object(parts[0]));
+    inputs_.texts = texts_->view();
+    inputs_.has_further = true;
+    parts = nb::cast<nb::tuple>(nb::object(parts[1]));
+  }
   names_.emplace(nb::object(parts[1]));
   inputs_.rows = {{bindings::view(nb::cast<Array<std::int64_t>>(parts[0], false))},
                   names_->list(),
@@ -109,6 +115,33 @@ nb::list label_names(const ModelState& state, std::span<const LabelId> ids) {
     names.append(from_name(state.labels->name(id)));
   }
   return names;
+}
+
+namespace {
+
+std::vector<bool> known(const Vocabulary& vocabulary, const NameList& names) {
+  std::vector<bool> found;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    found.push_back(vocabulary.find(names[i]) != kNone);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<bool> known_labels(const ModelState& state, const PythonNames& names) {
+  return known(*state.labels, names.list());
+}
+
+std::vector<bool> known_features(const ModelState& state, const PythonNames& names) {
+  const Vocabulary* vocabulary = state.encoder->vocabulary();
+  return vocabulary == nullptr ? std::vector<bool>(names.list().size()) : known(*vocabulary, names.list());
+}
+
+FeatureKinds feature_kinds(const ModelState& state, std::uint32_t begin) {
+  const Vocabulary* vocabulary = state.encoder->vocabulary();
+  const Vocabulary::Kinds found = vocabulary == nullptr ? Vocabulary::Kinds{} : vocabulary->kinds(begin);
+  return {state.encoder->n_features(), found.strings, found.integers, found.largest};
 }
 
 }  // namespace oplt::bindings

@@ -8,9 +8,11 @@
 #include <nanobind/ndarray.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -64,8 +66,17 @@ class PythonNames {
   std::span<const std::int32_t> numbers_;
 };
 
+/// Which of some names are labels of a model, or features.
+std::vector<bool> known_labels(const ModelState& state, const PythonNames& names);
+std::vector<bool> known_features(const ModelState& state, const PythonNames& names);
+
+/// The number of features; and of those from an id on: are there strings, are there integers, the largest integer or
+/// -1.
+using FeatureKinds = std::tuple<std::uint32_t, bool, bool, std::int64_t>;
+FeatureKinds feature_kinds(const ModelState& state, std::uint32_t begin);
+
 /// Texts from a list of str, which are held on to: other threads may change the list. Lone surrogates, which are no
-/// characters, become '?', which is part of no word.
+/// characters, become bytes that are not UTF-8, which end a word.
 class PythonTexts {
  public:
   explicit PythonTexts(nb::handle texts);
@@ -77,7 +88,8 @@ class PythonTexts {
   std::vector<std::string_view> views_;
 };
 
-/// Examples from a list of str, or from a tuple of bounds, names and values. The arrays must outlive it.
+/// Examples from a list of str, from a tuple of bounds, names and values, or from a pair of both. The arrays must
+/// outlive it.
 class PythonInputs {
  public:
   explicit PythonInputs(nb::handle x);

@@ -10,6 +10,9 @@ namespace oplt {
 EncodedFeatures Encoder::learn(const Inputs& inputs, std::size_t i, Scratch& scratch) {
   if (auto* text = std::get_if<TextFeatures>(&features_)) {
     text->learn((*inputs.texts)[i], scratch.text);
+    if (inputs.has_further) {
+      text->learn_further(inputs.rows, i, scratch.text);
+    }
     return {scratch.text.ids, scratch.text.values};
   }
   const NamedRows& rows = inputs.rows;
@@ -20,6 +23,9 @@ EncodedFeatures Encoder::learn(const Inputs& inputs, std::size_t i, Scratch& scr
 EncodedFeatures Encoder::find(const Inputs& inputs, std::size_t i, Scratch& scratch) const {
   if (const TextFeatures* text = text_features()) {
     text->find((*inputs.texts)[i], scratch.text);
+    if (inputs.has_further) {
+      text->find_further(inputs.rows, i, scratch.text);
+    }
     return {scratch.text.ids, scratch.text.values};
   }
   const NamedRows& rows = inputs.rows;

@@ -19,10 +19,11 @@
 
 namespace oplt {
 
-/// Examples as they come from outside: features by name, or texts. A view.
+/// Examples as they come from outside: features by name, or texts, which may have further features. A view.
 struct Inputs {
-  NamedRows rows;  // if there are no texts
+  NamedRows rows;  // if there are no texts, or with further features
   std::optional<Texts> texts;
+  bool has_further = false;  // texts have features beside their terms, in `rows`
 
   std::size_t size() const { return texts ? texts->size() : rows.bounds.n_rows(); }
 };
@@ -61,6 +62,9 @@ class Encoder {
 
   /// Null if the encoder takes features by name.
   const TextFeatures* text_features() const { return std::get_if<TextFeatures>(&features_); }
+
+  /// Null if the encoder takes texts.
+  const Vocabulary* vocabulary() const { return std::get_if<Vocabulary>(&features_); }
 
   void save(ArrayWriter& out, const std::string& prefix) const;
   /// `text`: if it takes texts.

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <iterator>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/math.hpp"
@@ -88,6 +90,29 @@ void for_each_of_chars(std::string_view padded, const TextParams& params, Take t
   }
 }
 
+void scale_to_one(std::vector<Real>& values) {
+  double squares = 0.0;
+  for (const Real value : values) {
+    squares += static_cast<double>(value) * value;
+  }
+  const double norm = squares > 0.0 ? std::sqrt(squares) : 1.0;
+  for (Real& value : values) {
+    value = static_cast<Real>(value / norm);
+  }
+}
+
+/// The names of further features as terms, in sorted order, and their values. Integers are told from strings.
+void list_further(const NamedRows& rows, std::size_t i, TextRow& row) {
+  row.further.clear();
+  for (std::size_t k = rows.bounds.begin(i); k < rows.bounds.end(i); ++k) {
+    const Name name = rows.names[k];
+    std::string text(1, TextFeatures::kFurther);
+    text += name.is_text() ? std::string(name.text) : TextFeatures::kFurther + std::to_string(name.number);
+    row.further.emplace_back(std::move(text), rows.values[k]);
+  }
+  std::sort(row.further.begin(), row.further.end());
+}
+
 /// Calls read(text, row) for each text and puts the scaled rows together.
 template <class Read>
 TextMatrix scaled_rows(Texts texts, Read read) {
@@ -143,15 +168,20 @@ TextFeatures TextFeatures::load(const ArrayReader& in, const std::string& prefix
 /// The table is larger than the caches: one by one, most of the time would be spent waiting for it. So each step is
 /// done for all terms before the next one, for which memory has been asked meanwhile.
 void TextFeatures::read(std::string_view text, TextRow& row) const {
-  row.words.split(text);
+  row.words.split(text, params_.words);
+  const bool of_chunks = params_.max_chars > 0 && params_.words == WordRule::kSymbols;
+  if (of_chunks) {
+    row.chunks.split(text, WordRule::kBlanks);
+  }
+  const Words& spelt = of_chunks ? row.chunks : row.words;
   row.keys.clear();
   const auto take = [&](const Term& term) {
     row.keys.push_back(terms_.key(term));
     terms_.prefetch_slot(row.keys.back());
   };
   for_each_of_words(row.words, params_, take);
-  for (std::size_t i = 0; params_.max_chars > 0 && i < row.words.size(); ++i) {
-    for_each_of_chars(row.words.padded(i), params_, take);
+  for (std::size_t i = 0; params_.max_chars > 0 && i < spelt.size(); ++i) {
+    for_each_of_chars(spelt.padded(i), params_, take);
   }
   for (const Term& key : row.keys) {
     terms_.prefetch_entry(key);
@@ -210,6 +240,35 @@ void TextFeatures::find(std::string_view text, TextRow& row) const {
   read(text, row);
   const double log_n = log_of(1 + terms_.n_texts());
   for_each_distinct(row.known, [&](FeatureId id, std::size_t frequency) { put(id, frequency, log_n, row); });
+}
+
+void TextFeatures::learn_further(const NamedRows& rows, std::size_t i, TextRow& row) {
+  scale_to_one(row.values);
+  list_further(rows, i, row);
+  for (const auto& [name, value] : row.further) {
+    const Term key = terms_.key(make_term(name, false));
+    FeatureId id = terms_.find(key);
+    if (id == kNone) {
+      id = terms_.add(key);
+    } else if (std::find(row.ids.begin(), row.ids.end(), id) == row.ids.end()) {  // hashed terms may share an id
+      terms_.count(id);
+    }
+    if (id != kNone) {
+      row.ids.push_back(id);
+      row.values.push_back(value);
+    }
+  }
+}
+
+void TextFeatures::find_further(const NamedRows& rows, std::size_t i, TextRow& row) const {
+  scale_to_one(row.values);
+  list_further(rows, i, row);
+  for (const auto& [name, value] : row.further) {
+    if (const FeatureId id = terms_.find(terms_.key(make_term(name, false))); id != kNone) {
+      row.ids.push_back(id);
+      row.values.push_back(value);
+    }
+  }
 }
 
 TextMatrix TextFeatures::learn_many(Texts texts) {

@@ -7,9 +7,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/types.hpp"
+#include "encode/named_rows.hpp"
 #include "encode/term_table.hpp"
 #include "encode/words.hpp"
 #include "io/array_file.hpp"
@@ -26,6 +28,7 @@ struct TextParams {
   bool sublinear;
   std::uint32_t hash_bits;     // see TermTable
   std::uint32_t max_features;  // see TermTable
+  WordRule words;              // what a word is; of what characters are taken, see TextFeatures
 
   void validate() const;
 };
@@ -36,9 +39,11 @@ struct TextRow {
   std::vector<Real> values;
 
   Words words;
+  Words chunks;  // what characters are taken of
   std::vector<Term> keys;
   std::vector<FeatureId> known;
   std::vector<Term> unknown;
+  std::vector<std::pair<std::string, Real>> further;
 };
 
 /// Rows by feature id, end to end: row i is [indptr[i], indptr[i + 1]).
@@ -58,6 +63,8 @@ using Texts = std::span<const std::string_view>;
 /// The value of a term is tf · idf. tf is how often the text has it, f, or 1 + ln f if sublinear. idf is
 /// 1 + ln((1 + n) / (1 + d)) for a term of d of the n texts learnt so far, or 1 if there is to be none. Rows are not
 /// scaled: RowBuilder does that.
+///
+/// Characters are taken of what lies between blanks, symbols included, if words may have symbols; else of the words.
 class TextFeatures {
  public:
   explicit TextFeatures(const TextParams& params);
@@ -70,6 +77,15 @@ class TextFeatures {
 
   /// The row of a text as things are. Unknown terms are left out.
   void find(std::string_view text, TextRow& row) const;
+
+  /// Adds further features of example i to the row of its text, which is scaled to norm 1 first. They are terms, too,
+  /// which no text has, and their values are taken as they are. In the first case they are counted with the text that
+  /// was learnt last.
+  void learn_further(const NamedRows& rows, std::size_t i, TextRow& row);
+  void find_further(const NamedRows& rows, std::size_t i, TextRow& row) const;
+
+  /// What the names of further features begin with among the terms.
+  static constexpr char kFurther = '\x1d';
 
   /// The rows of many texts, ids ascending, scaled to norm 1 as by a model that learns them.
   TextMatrix learn_many(Texts texts);

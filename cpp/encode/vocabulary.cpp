@@ -163,6 +163,17 @@ void Vocabulary::add_row(const NameList& names, std::size_t begin, std::size_t e
   find_row(names, begin, end, ids);
 }
 
+Vocabulary::Kinds Vocabulary::kinds(std::uint32_t begin) const {
+  Kinds found;
+  for (std::uint32_t id = begin; id < size(); ++id) {
+    const Name name = this->name(id);
+    found.strings = found.strings || name.is_text();
+    found.integers = found.integers || !name.is_text();
+    found.largest = std::max(found.largest, name.is_text() ? -1 : name.number);
+  }
+  return found;
+}
+
 std::size_t Vocabulary::memory_bytes() const {
   return names_.memory_bytes() + text_.memory_bytes() + direct_.memory_bytes() + slots_.memory_bytes();
 }

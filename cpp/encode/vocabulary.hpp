@@ -56,6 +56,14 @@ class Vocabulary {
 
   Name name(std::uint32_t id) const;
 
+  /// What kinds of names there are from an id on.
+  struct Kinds {
+    bool strings = false;
+    bool integers = false;
+    std::int64_t largest = -1;  // of the integers, if one is 0 or larger
+  };
+  Kinds kinds(std::uint32_t begin = 0) const;
+
   std::size_t memory_bytes() const;
 
   /// Equal vocabularies write equal arrays. What is loaded lies in the file until a name is added; only the sizes of

@@ -26,6 +26,57 @@ constexpr std::array<char, 256> kAscii = [] {
 
 char ascii(char byte) { return kAscii[static_cast<unsigned char>(byte)]; }
 
+struct CharRange {
+  char32_t first;
+  char32_t last;
+};
+
+/// Pictures that people write as they write words. Not all of Unicode's symbols: most of those are decoration.
+constexpr CharRange kEmoji[] = {
+    {0x231A, 0x231B}, {0x23E9, 0x23FA}, {0x2600, 0x27BF},   {0x2B05, 0x2B07},
+    {0x2B1B, 0x2B1C}, {0x2B50, 0x2B55}, {0x1F000, 0x1FAFF},
+};
+constexpr CharRange kFlagLetters{0x1F1E6, 0x1F1FF};  // two of them are a flag
+constexpr CharRange kSkinTones{0x1F3FB, 0x1F3FF};    // belong to the picture before them
+constexpr char32_t kAsPicture = 0xFE0F;              // a heart with it is no other word than one without
+
+constexpr bool is_in(const CharRange& range, char32_t c) { return c >= range.first && c <= range.last; }
+
+bool is_emoji(char32_t c) {
+  for (const CharRange& range : kEmoji) {
+    if (is_in(range, c)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_blank(char32_t c) {
+  constexpr CharRange kBlanks[] = {{0, 0x20}, {0x7F, 0xA0}, {0x2000, 0x200B}, {0x2028, 0x2029}};
+  for (const CharRange& range : kBlanks) {
+    if (is_in(range, c)) {
+      return true;
+    }
+  }
+  return c == 0x1680 || c == 0x202F || c == 0x205F || c == 0x3000 || c == kNoChar;
+}
+
+bool continues_word(std::string_view text, std::size_t i) {
+  return i < text.size() && (ascii(text[i]) != 0 || (static_cast<unsigned char>(text[i]) >= 0x80 &&
+                                                     fold_char(decode_utf8(text, i)).kind == CharKind::kWord));
+}
+
+/// How many of the bytes at i, behind the letters of a word, are its last ones: "++" always, "+" and "#" if no letter
+/// follows. So `C++11` has the word `c++`, and `a+b` has not `a+`.
+std::size_t n_symbols_of_word(std::string_view text, std::size_t i) {
+  const std::size_t end = text.find_first_not_of("+#", i);
+  const std::string_view run = text.substr(i, (end == std::string_view::npos ? text.size() : end) - i);
+  if (run == "++" || ((run == "+" || run == "#") && !continues_word(text, i + 1))) {
+    return run.size();
+  }
+  return 0;
+}
+
 }  // namespace
 
 /// Begins, goes on with and ends words, one character after the other.
@@ -42,8 +93,37 @@ class Words::Builder {
       begin_word(next.kind);
     }
     if (open_ != CharKind::kOther && next.kind != CharKind::kIgnored) {
-      out_ = encode_utf8(next.folded, out_);
+      put(next.folded);
     }
+  }
+
+  /// A picture is a word; so are the two letters of a flag.
+  void take_emoji(char32_t c) {
+    const bool ends_flag = flag_is_open_ && is_in(kFlagLetters, c);
+    const bool belongs = open_ != CharKind::kOther && is_in(kSkinTones, c);
+    if (!ends_flag && !belongs) {
+      end_word();
+      begin_word(CharKind::kAlone);
+    }
+    put(c);
+    flag_is_open_ = !ends_flag && is_in(kFlagLetters, c);
+  }
+
+  /// Part of a word, whatever it is.
+  void take_any(char32_t c) {
+    if (open_ == CharKind::kOther) {
+      begin_word(CharKind::kWord);
+    }
+    put(fold_char(c).folded);
+  }
+
+  bool is_in_letters() const { return open_ == CharKind::kWord; }
+
+  void take_symbols(std::string_view symbols) {
+    for (const char symbol : symbols) {
+      *out_++ = symbol;
+    }
+    end_word();
   }
 
   /// The quick way for most texts: reads from ASCII characters that words are made of to their end, and returns that.
@@ -66,9 +146,12 @@ class Words::Builder {
       *out_++ = ' ';
       open_ = CharKind::kOther;
     }
+    flag_is_open_ = false;
   }
 
  private:
+  void put(char32_t c) { out_ = encode_utf8(c, out_); }
+
   void begin_word(CharKind kind) {
     begin_ = position();
     open_ = kind;
@@ -80,9 +163,10 @@ class Words::Builder {
   char* out_;
   std::size_t begin_ = 0;
   CharKind open_ = CharKind::kOther;  // what the word that is being read began with; kOther: none is
+  bool flag_is_open_ = false;
 };
 
-void Words::split(std::string_view text) {
+void Words::split(std::string_view text, WordRule rule) {
   words_.clear();
   // A folded character is longer by a byte at most, and only one of two bytes is; each may end with a space.
   const std::size_t most = 2 * text.size() + 2;
@@ -90,17 +174,40 @@ void Words::split(std::string_view text) {
     buffer_.resize(most);
   }
   Builder builder(*this);
+  if (rule == WordRule::kLetters || rule == WordRule::kSymbols) {
+    split_words(text, builder, rule == WordRule::kSymbols);
+  } else {
+    for (std::size_t i = 0; i < text.size();) {
+      const char32_t c = decode_utf8(text, i);
+      const bool ends = rule == WordRule::kTokens ? c == kTokenEnd || c == kNoChar : is_blank(c);
+      if (ends) {
+        builder.end_word();
+      } else {
+        builder.take_any(c);
+      }
+    }
+  }
+  builder.end_word();
+}
+
+void Words::split_words(std::string_view text, Builder& builder, bool with_symbols) {
   for (std::size_t i = 0; i < text.size();) {
     if (ascii(text[i]) != 0) {
       i = builder.take_ascii(text, i);
     } else if (static_cast<unsigned char>(text[i]) < 0x80) {
-      builder.end_word();
-      ++i;
+      const bool may_belong = with_symbols && (text[i] == '+' || text[i] == '#') && builder.is_in_letters();
+      const std::size_t n_symbols = may_belong ? n_symbols_of_word(text, i) : 0;
+      builder.take_symbols(text.substr(i, n_symbols));
+      i += n_symbols > 0 ? n_symbols : 1;
     } else {
-      builder.take(fold_char(decode_utf8(text, i)));  // kNoChar is of no kind: it ends a word
+      const char32_t c = decode_utf8(text, i);
+      if (with_symbols && is_emoji(c)) {
+        builder.take_emoji(c);
+      } else if (!with_symbols || c != kAsPicture) {
+        builder.take(fold_char(c));  // kNoChar is of no kind: it ends a word
+      }
     }
   }
-  builder.end_word();
 }
 
 }  // namespace oplt

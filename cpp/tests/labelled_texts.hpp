@@ -25,7 +25,8 @@ inline constexpr TextParams kPlainText{.min_words = 1,
                                        .idf = false,
                                        .sublinear = false,
                                        .hash_bits = 0,
-                                       .max_features = 0};
+                                       .max_features = 0,
+                                       .words = WordRule::kSymbols};
 
 /// With idf, and so few places that terms take those of others all the time.
 inline TextParams crowded_text() {

@@ -6,14 +6,15 @@
 #include "check.hpp"
 #include "encode/words.hpp"
 
+using oplt::WordRule;
 using oplt::Words;
 using Strings = std::vector<std::string>;
 
 namespace {
 
-Strings words_of(std::string_view text) {
+Strings words_of(std::string_view text, WordRule rule = WordRule::kSymbols) {
   Words words;
-  words.split(text);
+  words.split(text, rule);
   Strings result;
   for (std::size_t i = 0; i < words.size(); ++i) {
     result.emplace_back(words.sequence(i, 1));
@@ -40,7 +41,30 @@ TEST("words of any script are found") {
 TEST("marks belong to the word before them, and to nothing without one") {
   CHECK_EQ(words_of("Cafe\u0301s"), Strings{"cafe\u0301s"});
   CHECK_EQ(words_of("\u0E01\u0E31\u0E19"), (Strings{"\u0E01\u0E31", "\u0E19"}));  // each letter with its vowel sign
-  CHECK_EQ(words_of("\u2764\uFE0F a \u0301b"), (Strings{"a", "b"}));
+  CHECK_EQ(words_of(". \u0301b"), Strings{"b"});
+}
+
+TEST("plus signs and hashes at the end of a word belong to it") {
+  CHECK_EQ(words_of("C++, C# and C."), (Strings{"c++", "c#", "and", "c"}));
+  CHECK_EQ(words_of("C++11 g++-12 Disney+"), (Strings{"c++", "11", "g++", "12", "disney+"}));
+  CHECK_EQ(words_of("a+b issue#12 x+\u00E9 #tag 2 + 2 + c+++ d## e"),
+           (Strings{"a", "b", "issue", "12", "x", "\u00E9", "tag", "2", "2", "c", "d", "e"}));
+  CHECK_EQ(words_of("\u4E2D+"), Strings{"\u4E2D"});
+  CHECK_EQ(words_of("C++ C#", WordRule::kLetters), (Strings{"c", "c"}));
+}
+
+TEST("emoji are words") {
+  CHECK_EQ(words_of("ok\U0001F600\U0001F600 \u2764\uFE0F \u2764"),
+           (Strings{"ok", "\U0001F600", "\U0001F600", "\u2764", "\u2764"}));
+  CHECK_EQ(words_of("\U0001F44D\U0001F3FD!"), Strings{"\U0001F44D\U0001F3FD"});  // a skin tone
+  CHECK_EQ(words_of("\U0001F1EB\U0001F1F7\U0001F1E9\U0001F1EA"),                 // two flags
+           (Strings{"\U0001F1EB\U0001F1F7", "\U0001F1E9\U0001F1EA"}));
+  CHECK_EQ(words_of("a \U0001F600", WordRule::kLetters), Strings{"a"});
+}
+
+TEST("words that were found before, and what lies between blanks, are taken as they are") {
+  CHECK_EQ(words_of("New York\x1E.NET\x1E\x1E\u00C4+", WordRule::kTokens), (Strings{"new york", ".net", "\u00E4+"}));
+  CHECK_EQ(words_of(" $100\t(NO)!\u00A0x\u3000y\n", WordRule::kBlanks), (Strings{"$100", "(no)!", "x", "y"}));
 }
 
 TEST("characters to be ignored leave words whole") {
@@ -59,7 +83,7 @@ TEST("invalid bytes end a word") {
 
 TEST("sequences and padded words are views of what stands in a row") {
   Words words;
-  words.split("One, TWO; three");
+  words.split("One, TWO; three", WordRule::kSymbols);
   CHECK_EQ(words.size(), 3U);
   CHECK_EQ(words.sequence(0, 3), "one two three");
   CHECK_EQ(words.sequence(1, 2), "two three");
@@ -69,8 +93,8 @@ TEST("sequences and padded words are views of what stands in a row") {
 
 TEST("a short text after a long one has its own words only") {
   Words words;
-  words.split("some rather long text");
-  words.split("short");
+  words.split("some rather long text", WordRule::kSymbols);
+  words.split("short", WordRule::kSymbols);
   CHECK_EQ(words.size(), 1U);
   CHECK_EQ(words.padded(0), " short ");
 }

@@ -13,6 +13,7 @@ from oplt.errors import (
     MissingPackageError,
     ModelFormatError,
     OpltError,
+    OpltWarning,
 )
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "ModelFormatError",
     "OnlinePLT",
     "OpltError",
+    "OpltWarning",
     "Predictions",
     "__version__",
     "datasets",

@@ -169,6 +169,32 @@ class Flag:
 
 
 @dataclass(frozen=True)
+class Pattern:
+    """A regular expression with one group at most, or None."""
+
+    kind: str = "str or None"
+
+    def __call__(self, name: str, value: Any) -> str | None:
+        """Check a value."""
+        if value is None:
+            return None
+        if callable(value):
+            hint = (
+                r"Split the texts before, and pass them with a separator: token_pattern=r'[^\t]+' and '\t'.join(words)."
+            )
+            refuse(name, "a regular expression: a function cannot be saved with a model", value, hint)
+        if not isinstance(value, str) or not value:
+            refuse(name, "a regular expression or None", value)
+        try:
+            n_groups = re.compile(value).groups
+        except (re.error, RecursionError, OverflowError) as error:
+            refuse(name, f"a regular expression ({error})", value)
+        if n_groups > 1:
+            refuse(name, "a regular expression with one group at most", value, "Write (?:...) for the others.")
+        return value
+
+
+@dataclass(frozen=True)
 class Bounds:
     """Two whole numbers, the least and the most of something, or None."""
 

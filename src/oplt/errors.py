@@ -22,6 +22,7 @@ __all__ = [
     "MissingPackageError",
     "ModelFormatError",
     "OpltError",
+    "OpltWarning",
 ]
 
 
@@ -94,6 +95,35 @@ class OpltError(Exception):
             "got": self.got,
             "hint": self.hint,
         }
+
+
+class OpltWarning(UserWarning):
+    """Something is taken as it is written, but may be meant differently.
+
+    Parameters
+    ----------
+    code
+        A short name of what was seen, the same in every version: ``"labels-joined"``.
+    what
+        What was seen, and what it is taken as.
+    hint
+        What to do about it.
+
+    Examples
+    --------
+    >>> warning = OpltWarning("labels-of-two-types", "both 1 and '1' are labels", "Convert all labels to one type.")
+    >>> print(warning)
+    both 1 and '1' are labels. Convert all labels to one type.
+    """
+
+    def __init__(self, code: str, what: str, hint: str) -> None:
+        super().__init__(code, what, hint)
+        self.code = code
+        self.what = what
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.what}. {self.hint}"
 
 
 class InvalidParameterError(OpltError, ValueError):

@@ -22,6 +22,7 @@ from oplt.predictions import Predictions, as_pairs
 from oplt.reports import Bucket, Report, Run
 from oplt.thresholds import FLOOR, Tuner
 from oplt.validation import (
+    TEXT,
     NamedRows,
     Texts,
     as_inputs,
@@ -29,6 +30,7 @@ from oplt.validation import (
     as_labels_of_one,
     as_weight,
     check_names,
+    holds_text,
     listed,
     plain_names,
 )
@@ -176,14 +178,18 @@ def _is_matrix(value: Any) -> bool:
 def _paired(X: Any, Y: Any) -> Iterator[tuple[Any, list[Label]]]:  # noqa: N803 (matrices)
     """Examples of what `learn_many` takes. Without a model to ask, texts are known by what they are."""
     values = frames.as_values(X, "X") if frames.is_frame(X) and frames.is_column(X, "X") else X
-    rows = as_inputs(values, texts=isinstance(values, list) and bool(values) and isinstance(values[0], str))
+    rows = as_inputs(values, texts=isinstance(values, list) and bool(values) and holds_text(values[0]))
     labels = as_labels(Y, len(rows))
     return zip(_each(rows), (listed(labels.chunk(i, i + 1).names) for i in range(len(labels))), strict=True)
 
 
 def _each(rows: NamedRows | Texts) -> Iterator[Any]:
     if isinstance(rows, Texts):
-        yield from rows.texts
+        if rows.further is None:
+            yield from rows.texts
+        else:
+            for text, others in zip(rows.texts, _each(rows.further), strict=True):
+                yield {TEXT: text, **others}
         return
     for i in range(len(rows)):
         x = rows.chunk(i, i + 1)

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from oplt.errors import InvalidInputError, InvalidParameterError, MissingPackageError
 from oplt.wording import briefly
 
-__all__ = ["as_columns", "as_indicators", "as_values", "is_column", "is_frame", "is_indicator", "make"]
+__all__ = ["apart", "as_columns", "as_indicators", "as_values", "is_column", "is_frame", "is_indicator", "make"]
 
 _LIBRARIES = frozenset({"pandas", "polars", "pyarrow", "modin", "cudf"})
 
@@ -60,6 +60,14 @@ def as_indicators(frame: Any, what: str) -> tuple[list[Any], sp.csr_array]:
     for name, column in zip(table.columns, table.iter_columns(), strict=True):
         _refuse_nulls(column, f"column {name!r} of {what}", "0 if the label does not apply")
     return as_columns(frame, what)
+
+
+def apart(frame: Any, name: str, what: str) -> tuple[Any, Any] | None:
+    """Take a column from a frame: the column, and the other columns; None if there is no such column, or no other."""
+    table = _through_narwhals(frame, what)
+    if name not in table.columns or len(table.columns) < 2:
+        return None
+    return table.get_column(name).to_native(), table.drop(name).to_native()
 
 
 def is_column(value: Any, what: str) -> bool:

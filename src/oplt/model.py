@@ -16,6 +16,7 @@ import numpy.typing as npt
 from oplt import _core, forks, persistence
 from oplt._typing import FloatArray, LabelRows, Labels, Row, Rows
 from oplt.checks import count
+from oplt.doubts import LabelDoubts
 from oplt.errors import InvalidInputError, ModelFormatError
 from oplt.params import Settings, check_setting_names, paper_settings, with_settings
 from oplt.persistence import SavedModel
@@ -28,6 +29,7 @@ from oplt.tree._builders import cluster
 from oplt.validation import (
     NamedLabels,
     NamedRows,
+    Origin,
     Texts,
     as_inputs,
     as_labels,
@@ -191,6 +193,8 @@ class OnlinePLT(Predictor):
         self._settings = settings
         self._core = core
         self._threads = count("threads", threads)
+        self._doubts = LabelDoubts(core.known_labels)
+        self._begin()
         forks.wait_for(core)
 
     def _state(self) -> State:
@@ -326,12 +330,14 @@ class OnlinePLT(Predictor):
         """
         check_setting_names("OnlinePLT.warm_start", settings)
         text = as_text_features(settings.get("features"))
-        rows = as_inputs(X, texts=text is not None)
+        pattern = text.pattern if text else None
+        rows = as_inputs(X, texts=text is not None, pattern=pattern)
         labels, checked_weights = as_labels(Y, len(rows)), as_weights(weights, len(rows))
         threads = settings.get("threads", 1)
         own = Settings(**{name: value for name, value in settings.items() if name not in ("threads", "features")})
         own.expect_one_tree("OnlinePLT.warm_start")
         model = cls.from_tree(cluster(rows_to_cluster(rows, text), labels, own, threads), **settings)
+        model._doubts.look_at(labels.names)
         model._learn(rows, labels, checked_weights)
         return model
 
@@ -347,9 +353,10 @@ class OnlinePLT(Predictor):
         weight
             How much it counts.
         """
-        if not _core.learn_one(self._core, x, labels, weight):
+        if not self._is_quick or not _core.learn_one(self._core, x, labels, weight):
             weights = np.array([as_weight(weight)], dtype=np.float32)
             self._learn(self._as_row(x), as_labels_of_one(labels), weights)
+        self._doubts.note(labels)
 
     def learn_many(
         self,
@@ -377,9 +384,15 @@ class OnlinePLT(Predictor):
             How much each example counts; 1 if not given.
         """
         rows = self._as_rows(X)
-        self._learn(rows, as_labels(Y, len(rows)), as_weights(weights, len(rows)))
+        labels, checked_weights = as_labels(Y, len(rows)), as_weights(weights, len(rows))
+        self._doubts.look_at(labels.names)
+        self._learn(rows, labels, checked_weights)
 
     def _learn(self, rows: NamedRows | Texts, labels: NamedLabels, weights: FloatArray | None) -> None:
+        if isinstance(rows, NamedRows) and rows.origin is Origin.ARRAY and len(rows):
+            self._kinds.n_columns = rows.n_columns
+        if isinstance(rows, Texts) and rows.further is not None:
+            self._doubts.look_at_further(rows.further)
         chunk = _CHUNK if isinstance(rows, NamedRows) and isinstance(rows.names, list) else max(len(rows), 1)
         for begin in range(0, len(rows), chunk):
             end = min(begin + chunk, len(rows))

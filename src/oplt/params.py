@@ -17,7 +17,7 @@ from functools import wraps
 from typing import Any, NoReturn, TypeVar
 
 from oplt import _core
-from oplt.checks import Bounds, Check, Choice, Flag, Integer, Number, refuse
+from oplt.checks import Bounds, Check, Choice, Flag, Integer, Number, Pattern, refuse
 from oplt.errors import InvalidParameterError
 
 __all__ = [
@@ -131,6 +131,32 @@ class TextSettings:
         "None: keep all of them. See below.",
     )
 
+    symbols: bool = _setting(
+        False,
+        Flag(),
+        "Take emoji as words and C++, C# as such; let character n-grams see punctuation and symbols.",
+        "False: words of letters, numbers and underscores only, and characters of words only.",
+    )
+    token_pattern: str | None = _setting(
+        None,
+        Pattern(),
+        "Regular expression of a word, such as \\S+; by default, words are found by rules.",
+        "One of Python's `re`; if it has a group, that is the word. Upper and lower case stay the same. It is saved"
+        " with the model. Python finds the words then, which takes several times as long. A function is refused, since"
+        " it cannot be saved. None: words as described above.",
+    )
+
+    @property
+    def pattern(self) -> re.Pattern[str] | None:
+        """The pattern of words, compiled."""
+        return None if self.token_pattern is None else re.compile(self.token_pattern)
+
+    @property
+    def _rule(self) -> _core.WordRule:
+        if self.token_pattern is not None:
+            return _core.WordRule.TOKENS
+        return _core.WordRule.SYMBOLS if self.symbols else _core.WordRule.LETTERS
+
     def __post_init__(self) -> None:
         _check(self)
         if self.ngrams is None and self.chars is None:
@@ -151,6 +177,7 @@ class TextSettings:
             sublinear=self.sublinear,
             hash_bits=self.hash_bits or 0,
             max_features=self.max_features or 0,
+            words=self._rule,
         )
 
 

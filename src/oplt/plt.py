@@ -17,6 +17,7 @@ import numpy.typing as npt
 from oplt import _core, persistence
 from oplt._typing import IdArray, Label, LabelRows, Rows
 from oplt.checks import Flag, Number, count
+from oplt.doubts import LabelDoubts
 from oplt.errors import InvalidInputError
 from oplt.params import BatchSettings, Settings, with_settings
 from oplt.persistence import SavedModel
@@ -68,6 +69,7 @@ class PLT(Predictor):
         model._only_predicts = saved.only_predicts
         model._thresholds = saved.thresholds
         model._threads = count("threads", threads)
+        model._begin()
         return model
 
     def __getattr__(self, name: str) -> Any:
@@ -131,7 +133,7 @@ class PLT(Predictor):
             trees=cast("int", trees) if given is None else len(given),
             features=settings_of(text),
         )
-        x = as_inputs(X, texts=text is not None)
+        x = as_inputs(X, texts=text is not None, pattern=settings.features.pattern if settings.features else None)
         y, checked_weights = as_labels(Y, len(x)), as_weights(weights, len(x))
         if len(x) == 0:
             raise InvalidInputError(
@@ -152,6 +154,9 @@ class PLT(Predictor):
             core_of(text),
             count("threads", threads),
         )
+        doubts = LabelDoubts(lambda names: [name in known for name in names])
+        known = set(labels)
+        doubts.look_at(y.names)
         return cls._of(SavedModel(settings, state), threads)
 
     def with_thresholds(self, thresholds: Thresholds | None) -> Self:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias, cast
 
@@ -15,6 +15,7 @@ from oplt import _core, inspection, persistence
 from oplt._typing import Label, PointerArray, Row, Rows
 from oplt.checks import count, refuse
 from oplt.errors import InvalidParameterError
+from oplt.feature_kinds import FeatureKinds
 from oplt.inspection import Inspection
 from oplt.labels import Labels
 from oplt.params import BatchSettings, Settings, search_params
@@ -49,6 +50,13 @@ class Predictor:
     _threads: int
     _core: _Core
     _thresholds: Thresholds | None = None
+    _kinds: FeatureKinds
+    _is_quick: bool  # the core may take single examples as they are: it is the core that finds the words of texts
+
+    def _begin(self) -> None:
+        """Prepare what is not saved."""
+        self._kinds = FeatureKinds()
+        self._is_quick = self._settings.features is None or self._settings.features.token_pattern is None
 
     def _state(self) -> State:
         """Take what has been learnt so far: it does not change any more."""
@@ -82,7 +90,7 @@ class Predictor:
         Labels and their probabilities, most probable first; empty if the model knows no label yet.
         """
         question = self._question(k, threshold, beam)
-        found = _core.predict_one(self._core, x, question.params)
+        found = _core.predict_one(self._core, x, question.params) if self._is_quick else None
         if found is None:
             return self._predict(self._as_row(x), question, threads=1)[0]
         if question.own is None:
@@ -142,10 +150,20 @@ class Predictor:
         return self._thresholds
 
     def _as_row(self, x: Row | str) -> NamedRows | Texts:
-        return as_input(x, texts=self._settings.features is not None)
+        text = self._settings.features
+        row = as_input(x, texts=text is not None, pattern=text.pattern if text else None)
+        return self._of_own_kind(row) if isinstance(row, NamedRows) and not isinstance(x, Mapping) else row
 
     def _as_rows(self, X: Rows | Iterable[str]) -> NamedRows | Texts:  # noqa: N803 (a matrix)
-        return as_inputs(X, texts=self._settings.features is not None)
+        text = self._settings.features
+        rows = as_inputs(X, texts=text is not None, pattern=text.pattern if text else None)
+        return self._of_own_kind(rows) if isinstance(rows, NamedRows) else rows
+
+    def _of_own_kind(self, rows: NamedRows) -> NamedRows:
+        """Refuse features that cannot be those that the model has learnt."""
+        self._kinds.update(self._core)
+        self._kinds.check(rows, lambda names: self._state().known_features(names))
+        return rows
 
     def _predict(self, rows: NamedRows | Texts, question: _Question, threads: int) -> Predictions:
         state = self._state()

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -15,7 +16,7 @@ import scipy.sparse as sp
 
 from oplt import _core, forks
 from oplt._typing import Name
-from oplt.errors import InvalidParameterError
+from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.params import Range, TextSettings, with_settings
 from oplt.validation import NamedRows, Texts, as_rows, as_texts
 from oplt.wording import briefly
@@ -35,7 +36,9 @@ class TextFeatures:
 
     A word is a run of letters, numbers and underscores of any script; accents and vowel signs belong to it, upper and
     lower case are the same. Each letter of a script that puts no space between words (Chinese characters, Hiragana,
-    Thai, Lao, Khmer, Burmese) is a word. Everything else lies between words.
+    Thai, Lao, Khmer, Burmese) is a word. Everything else lies between words. With ``symbols=True``, a ``+``, ``++`` or
+    ``#`` at its end belongs to a word (C++, C#), each emoji is a word, and character n-grams are those of what lies
+    between two blanks, with punctuation and symbols.
 
     Parameters
     ----------
@@ -84,6 +87,8 @@ class TextFeatures:
         sublinear: bool = TextSettings.sublinear,
         hash_bits: int | None = TextSettings.hash_bits,
         max_features: int | None = TextSettings.max_features,
+        symbols: bool = TextSettings.symbols,
+        token_pattern: str | None = TextSettings.token_pattern,
     ) -> None:
         self._settings = TextSettings(
             ngrams=ngrams,
@@ -92,6 +97,8 @@ class TextFeatures:
             sublinear=sublinear,
             hash_bits=hash_bits,
             max_features=max_features,
+            symbols=symbols,
+            token_pattern=token_pattern,
         )
         self._core = _core.TextFeatures(self._settings.to_core())
         forks.wait_for(self._core)
@@ -112,7 +119,7 @@ class TextFeatures:
         >>> TextFeatures().learn(["one text", "another text"]).counts.tolist()
         [1, 2, 1]
         """
-        self._core.learn(as_texts(texts).texts)
+        self._core.learn(self._read(texts))
         return self
 
     def learn_transform(self, texts: Iterable[str]) -> sp.csr_array:
@@ -124,7 +131,7 @@ class TextFeatures:
         [[1.    0.   ]
          [0.58  0.815]]
         """
-        return self._matrix(*self._core.learn(as_texts(texts).texts))
+        return self._matrix(*self._core.learn(self._read(texts)))
 
     def transform(self, texts: Iterable[str]) -> sp.csr_array:
         """Make rows of norm 1, with the counts as they are; terms that have no feature are ignored.
@@ -134,7 +141,20 @@ class TextFeatures:
         >>> TextFeatures().learn(["one", "one two"]).transform(["two", "three"]).toarray().tolist()
         [[0.0, 1.0], [0.0, 0.0]]
         """
-        return self._matrix(*self._core.transform(as_texts(texts).texts))
+        return self._matrix(*self._core.transform(self._read(texts)))
+
+    @property
+    def pattern(self) -> re.Pattern[str] | None:
+        """What a word is; None if words are found by rules."""
+        return self._settings.pattern
+
+    def _read(self, texts: Iterable[str]) -> list[str]:
+        """Make what the core takes."""
+        found = as_texts(texts)
+        if found.further is not None:
+            what = "TextFeatures takes texts; further features are for a model that was made with it"
+            raise InvalidInputError("text-and-features", what)
+        return cast("list[str]", replace(found, pattern=self.pattern).to_core())
 
     def _matrix(self, values: Any, ids: Any, indptr: Any) -> sp.csr_array:
         return sp.csr_array((values, ids, indptr), shape=(len(indptr) - 1, self.n_features))

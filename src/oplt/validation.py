@@ -9,25 +9,30 @@ from, a line of a file or an example of a stream, adds that to the errors raised
 from __future__ import annotations
 
 import operator
+import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import pairwise
 from math import isnan
 from numbers import Real
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from oplt import _core, frames
-from oplt._typing import FloatArray, Label, LabelRows, PointerArray, Row, Rows
+from oplt._typing import FloatArray, Label, LabelRows, Name, PointerArray, Row, Rows
 from oplt.errors import InvalidInputError
 from oplt.wording import briefly
 
 __all__ = [
+    "TEXT",
     "NamedLabels",
     "NamedRows",
+    "Origin",
     "Texts",
     "as_input",
     "as_inputs",
@@ -43,8 +48,12 @@ __all__ = [
     "check_features",
     "check_labels",
     "check_names",
+    "holds_text",
+    "is_indicator",
     "listed",
     "plain_names",
+    "refuse_indicator",
+    "twin",
 ]
 
 _LARGEST_VALUE = _core.LARGEST_VALUE
@@ -54,7 +63,12 @@ _TAKES_TEXTS = 'A model that takes texts is made with features="text".'
 _TAKES_FEATURES = "A model that takes features, not texts, is made without features=."
 _NO_LABELS = "Give [] for an example without labels."
 _NOTHING = ("None", "nan", "an empty string")  # which people write where there is no label
+_INDICATORS = ("True", "False", "0.0", "1.0")
+_NO_MATRIX = "Pass a matrix of 0 and 1 as numpy.array(Y), and class numbers as integers."
+_ROWS_LOOKED_AT = 100  # for rows of 0 and 1 that are no lists of labels
 _MANY_OR_ONE = "Use learn_one or predict_one, or put it in a list."
+
+TEXT = "text"  # the name of the text in an example that has further features
 
 Names = list[Any] | npt.NDArray[np.int32]
 
@@ -75,13 +89,24 @@ class NamedLabels:
         return NamedLabels(self.indptr[begin : end + 1], self.names[first:last])
 
 
+class Origin(Enum):
+    """What rows of features were made of."""
+
+    MAPPINGS = "mappings"
+    MATRIX = "a sparse matrix"
+    ARRAY = "an array"
+    FRAME = "a frame"
+
+
 @dataclass(frozen=True)
 class NamedRows:
-    """Rows of distinct names with their non-zero values."""
+    """Rows of distinct names with their non-zero values; and what they were made of, of how many columns."""
 
     indptr: PointerArray
     names: Names
     values: FloatArray
+    origin: Origin = Origin.MAPPINGS
+    n_columns: int = 0
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -98,47 +123,70 @@ class NamedRows:
 
 @dataclass(frozen=True)
 class Texts:
-    """Examples as texts."""
+    """Examples as texts; and the pattern of their words, if it is not the core that finds them."""
 
     texts: list[str]
+    pattern: re.Pattern[str] | None = None
+    further: NamedRows | None = None  # features beside the texts
 
     def __len__(self) -> int:
         return len(self.texts)
 
-    def to_core(self) -> list[str]:
+    def to_core(self) -> Any:
         """Make what the core takes."""
-        return self.texts
+        texts = self.texts
+        if self.pattern is not None:
+            texts = [_core.TOKEN_END.join(self.pattern.findall(text)) for text in texts]
+        return texts if self.further is None else (texts, self.further.to_core())
 
     def chunk(self, begin: int, end: int) -> Texts:
         """Texts [begin, end)."""
-        return Texts(self.texts[begin:end])
+        further = None if self.further is None else self.further.chunk(begin, end)
+        return Texts(self.texts[begin:end], self.pattern, further)
 
 
 # --- One example ------------------------------------------------------------------------------------------------------
 
 
-def as_input(x: Row | str, *, texts: bool) -> NamedRows | Texts:
+def as_input(x: Row | str, *, texts: bool, pattern: re.Pattern[str] | None = None) -> NamedRows | Texts:
     """Features or text of one example, as the model takes one or the other."""
-    return as_text(x) if texts else as_row(cast("Row", x))
+    return replace(as_text(x), pattern=pattern) if texts else as_row(cast("Row", x))
 
 
-def as_inputs(X: Rows | Iterable[str], *, texts: bool) -> NamedRows | Texts:  # noqa: N803 (a matrix)
+def as_inputs(
+    X: Rows | Iterable[str],  # noqa: N803 (a matrix)
+    *,
+    texts: bool,
+    pattern: re.Pattern[str] | None = None,
+) -> NamedRows | Texts:
     """Features or texts of many examples."""
-    return as_texts(X) if texts else as_rows(cast("Rows", X))
+    return replace(as_texts(X), pattern=pattern) if texts else as_rows(cast("Rows", X))
 
 
 def as_row(x: Row) -> NamedRows:
-    """Features of one example."""
-    if not isinstance(x, Mapping):
-        raise _no_mapping("x", x, "Use learn_many or predict_many for the rows of a matrix.")
-    return _mapping_rows([x], None)
+    """Features of one example: a mapping, or values whose places are their names."""
+    if isinstance(x, Mapping):
+        return _mapping_rows([x], None)
+    if _is_vector(x):
+        try:
+            return as_rows(np.asarray(x).reshape(1, -1))
+        except InvalidInputError as error:
+            raise error.at("x") from None
+    raise _no_mapping("x", x, "Use learn_many or predict_many for the rows of a matrix.")
 
 
 def as_text(x: Any) -> Texts:
-    """Text of one example."""
+    """Text of one example: a string, or a mapping with a text and further features."""
+    if isinstance(x, Mapping) and holds_text(x):
+        return _texts_with_further([x], None)
     if not isinstance(x, str):
         raise _no_text("x", x)
     return Texts([x])
+
+
+def holds_text(x: Any) -> bool:
+    """Tell texts, and mappings that have one, from features."""
+    return isinstance(x, str) or (isinstance(x, Mapping) and isinstance(x.get(TEXT), str))
 
 
 def as_labels_of_one(labels: Any) -> NamedLabels:
@@ -177,7 +225,11 @@ def as_rows(X: Rows) -> NamedRows:  # noqa: N803 (a matrix)
     if frames.is_frame(X):
         return _frame_rows(X)
     if sp.issparse(X) or isinstance(X, np.ndarray):
-        return _matrix_rows(_as_csr(X, "X"))
+        rows = _matrix_rows(_as_csr(X, "X"))
+        origin = Origin.MATRIX if sp.issparse(X) else Origin.ARRAY
+        return replace(rows, origin=origin, n_columns=cast("Any", X).shape[1])
+    if isinstance(X, (list, tuple)) and X and _is_vector(X[0]):
+        return as_rows(_stacked(X))
     if isinstance(X, (str, bytes, Mapping)):
         raise InvalidInputError(
             "one-example-for-many", "X must hold many rows", got=f"one {type(X).__name__}", hint=_MANY_OR_ONE
@@ -190,7 +242,10 @@ def as_rows(X: Rows) -> NamedRows:  # noqa: N803 (a matrix)
 
 
 def as_texts(X: Any) -> Texts:  # noqa: N803 (for as_rows it is a matrix)
-    """Texts of many examples: any iterable of strings, or a column of a frame."""
+    """Texts of many examples: any iterable of strings, or a column of a frame.
+
+    Beside texts there may be further features: mappings with a text, or a frame with a column of texts and others.
+    """
     if isinstance(X, (str, bytes, Mapping)):
         raise InvalidInputError(
             "one-example-for-many", "X must hold many texts", got=f"one {type(X).__name__}", hint=_MANY_OR_ONE
@@ -199,8 +254,12 @@ def as_texts(X: Any) -> Texts:  # noqa: N803 (for as_rows it is a matrix)
         raise InvalidInputError(
             "rows-not-valid", "X must be a list of texts", got=type(X).__name__, hint=_TAKES_FEATURES
         )
+    if frames.is_frame(X) and not frames.is_column(X, "X") and (parts := frames.apart(X, TEXT, "X")):
+        return replace(as_texts(parts[0]), further=_frame_rows(parts[1]))
     texts = frames.as_values(X, "X") if frames.is_frame(X) else list(X)
     if not set(map(type, texts)) <= {str}:
+        if any(isinstance(text, Mapping) for text in texts):
+            return _texts_with_further(texts)
         bad = next((i for i, text in enumerate(texts) if not isinstance(text, str)), None)
         if bad is not None:
             raise _no_text(_row_of("X", bad), texts[bad])
@@ -255,7 +314,8 @@ def check_labels(labels: list[Any], indptr: PointerArray | None = None, where: s
     try:
         check_names(labels, "label", indptr, where)
     except InvalidInputError as error:
-        raise error.with_hint(_NO_LABELS if error.got in _NOTHING else None) from None
+        hint = _NO_LABELS if error.got in _NOTHING else _NO_MATRIX if error.got in _INDICATORS else None
+        raise error.with_hint(hint) from None
 
 
 def check_names(names: list[Any], what: str, indptr: PointerArray | None = None, where: str | None = None) -> None:
@@ -315,8 +375,28 @@ def _no_mapping(what: str, got: Any, hint: str | None = None) -> InvalidInputErr
     )
 
 
+def twin(name: Any) -> Name | None:
+    """Make the name of the other type that is written alike, "1" of 1 or 1 of "1"; None if there is none.
+
+    Examples
+    --------
+    >>> twin(1), twin("-7"), twin("007"), twin("x")
+    ('1', -7, None, None)
+    """
+    if not isinstance(name, str):
+        return str(operator.index(name))
+    digits = name.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= 18):  # of 64 bits for sure
+        return None
+    number = int(name)
+    return number if str(number) == name else None
+
+
 def _no_text(what: str, got: Any) -> InvalidInputError:
-    return InvalidInputError("not-a-text", f"{what} must be a text (str)", got=briefly(got), hint=_TAKES_FEATURES)
+    hint = _TAKES_FEATURES
+    if isinstance(got, Mapping):
+        hint = f'Beside further features, the text is called "text": {{"text": "...", "year": 1.0}}. {hint}'
+    return InvalidInputError("not-a-text", f"{what} must be a text (str)", got=briefly(got), hint=hint)
 
 
 def _no_number(x: Mapping[Any, Any], where: str | None = None) -> InvalidInputError:
@@ -455,17 +535,19 @@ def _indicator_labels(csr: Any) -> NamedLabels:
 def _frame_rows(frame: Any) -> NamedRows:
     if frames.is_column(frame, "X"):
         values = frames.as_values(frame, "X")
+        if values and _is_vector(values[0]):
+            return as_rows(_stacked(values))
         if not all(isinstance(value, Mapping) for value in values):
             raise InvalidInputError(
                 "rows-not-valid",
                 "X is a single column",
-                hint="Give a frame of columns, such as df[['name']], or a column of mappings.",
+                hint="Give a frame of columns, such as df[['name']], or a column of mappings or of lists of numbers.",
             )
         return _mapping_rows(values)
     names, matrix = frames.as_columns(frame, "X")
     check_names(names, "column", where="X")
     rows = _matrix_rows(_as_csr(matrix, "X"), names)
-    return NamedRows(rows.indptr, [names[column] for column in listed(rows.names)], rows.values)
+    return replace(rows, names=[names[column] for column in listed(rows.names)], origin=Origin.FRAME)
 
 
 def _frame_labels(frame: Any) -> NamedLabels:
@@ -501,6 +583,62 @@ def _mapping_rows(rows: Iterable[Row], what: str | None = "X") -> NamedRows:
     return _without_zeros(checked)
 
 
+def _texts_with_further(rows: list[Any], what: str | None = "X") -> Texts:
+    """Texts and further features of mappings; some rows may be texts alone."""
+    texts: list[str] = []
+    others: list[dict[Any, Any]] = []
+    for i, row in enumerate(rows):
+        if not holds_text(row):
+            raise _no_text(_row_of(what, i) if what else "x", row)
+        texts.append(row if isinstance(row, str) else row[TEXT])
+        others.append({} if isinstance(row, str) else further_features(row))
+    return Texts(texts, further=_mapping_rows(others, what))
+
+
+def further_features(row: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Make features of what stands beside a text: a string is a category, a list has a feature for each place."""
+    found: dict[Any, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, str) and name != TEXT:
+            found[f"{name}={value}"] = 1.0
+        elif isinstance(value, (list, tuple, np.ndarray)):
+            found.update({f"{name}[{place}]": one for place, one in enumerate(value)})
+        elif name != TEXT and value is not None:
+            found[name] = value
+    return found
+
+
+def _is_vector(x: Any) -> bool:
+    """Tell the values of one example, such as an embedding, whose places are the names of its features."""
+    if isinstance(x, np.ndarray):
+        return x.ndim == 1 and x.dtype.kind in "biuf"
+    return isinstance(x, (list, tuple, array)) and all(isinstance(value, Real) for value in x)
+
+
+def _stacked(rows: Sequence[Any]) -> npt.NDArray[Any]:
+    """Make a matrix of the values of many examples."""
+    width = len(rows[0])
+    for i, row in enumerate(rows):
+        if not _is_vector(row):
+            raise InvalidInputError(
+                "row-not-a-mapping",
+                "the row must be a list of numbers, as row 0 is",
+                where=_row_of("X", i),
+                got=briefly(row),
+            )
+        if len(row) != width:
+            raise InvalidInputError(
+                "columns-differ",
+                f"the row has {len(row)} values, but row 0 has {width}",
+                where=_row_of("X", i),
+                hint="Lists of values are the rows of a matrix; pass mappings if rows have different features.",
+            )
+    try:
+        return np.array(rows, dtype=np.float64).reshape(len(rows), width)
+    except OverflowError:
+        raise InvalidInputError("value-out-of-range", "a value of X is too large") from None
+
+
 def _is_real(value: Any) -> bool:
     try:
         array("d", [value])
@@ -524,7 +662,7 @@ def _without_zeros(rows: NamedRows) -> NamedRows:
         if isinstance(rows.names, list)
         else rows.names[kept]
     )
-    return NamedRows(before[rows.indptr], names, rows.values[kept])
+    return replace(rows, indptr=before[rows.indptr], names=names, values=rows.values[kept])
 
 
 def _listed_labels(rows: Iterable[Any], what: str | None = "Y") -> NamedLabels:
@@ -536,7 +674,41 @@ def _listed_labels(rows: Iterable[Any], what: str | None = "Y") -> NamedLabels:
         pointers.append(len(names))
     indptr = np.array(pointers, dtype=np.int64)
     check_labels(names, indptr, what)
+    _refuse_indicators(names, indptr, what)
     return NamedLabels(indptr, names)
+
+
+def _refuse_indicators(names: list[Any], indptr: PointerArray, what: str | None) -> None:
+    """Refuse the rows of an indicator matrix as lists. There are but two labels 0 and 1, so three are no labels."""
+    if not names or not _is_zero_or_one(names[0]):
+        return
+    for row, (begin, end) in enumerate(pairwise(indptr[: _ROWS_LOOKED_AT + 1].tolist())):
+        if is_indicator(names[begin:end]):
+            refuse_indicator(names[begin:end], _row_of(what, row) if what else None)
+    if bool(np.all(np.diff(indptr) == 2)) and len(indptr) > 2 and all(map(_is_zero_or_one, names)):
+        pairs = set(zip(names[::2], names[1::2], strict=True))
+        if (0, 0) in pairs or (1, 1) in pairs:
+            refuse_indicator(names[:2], _row_of(what, 0) if what else None)
+
+
+def refuse_indicator(row: list[Any], where: str | None = None) -> NoReturn:
+    """Raise the error of a row of 0 and 1 where a list of labels belongs."""
+    raise InvalidInputError(
+        "indicator-as-list",
+        "labels are a list of names, but this is a row of 0 and 1, as of an indicator matrix",
+        where=where,
+        got=briefly(row),
+        hint="Pass the matrix itself, numpy.array(Y), or lists of the labels that apply.",
+    )
+
+
+def is_indicator(row: list[Any]) -> bool:
+    """Tell a row of an indicator matrix from labels: there are but two labels 0 and 1, and here are more."""
+    return len(row) > 2 and 0 in row and 1 in row and all(map(_is_zero_or_one, row))
+
+
+def _is_zero_or_one(name: Any) -> bool:
+    return not isinstance(name, str) and name in (0, 1)
 
 
 def _one_rows_labels(row: Any) -> Iterator[Any]:

@@ -87,7 +87,7 @@ def test_columns_that_are_not_there(tmp_path: Path, model: Path, name: str) -> N
     path.write_text('{"text": "a", "topic": "x"}')
     told = refused(*words(name, path, model, tmp_path), "--from" if name == "convert" else "--format", "jsonl")
     hint = "If they have another name, give --labels-column."
-    assert told == f"{path}, line 1: there is neither 'labels' nor 'label'. {hint}"
+    assert told == f"{path}, line 1: there is neither 'labels' nor 'label', got the fields 'text', 'topic'. {hint}"
 
 
 @pytest.mark.parametrize("name", ["learn", "predict", "evaluate"])

@@ -33,7 +33,8 @@ JSON = {
     '{"text": "a", "labels": ["x", true]}': "label number 2 of the example must be a non-empty string or an integer,"
     " got true",
     '{"text": null, "labels": []}': "'text' must be a text, got null",
-    '{"labels": []}': "there is neither 'text' nor 'features'. Give --text-column or --features-column.",
+    '{"labels": []}': "there is neither 'text' nor 'features', got the fields 'labels'. Give --text-column or"
+    " --features-column.",
 }
 
 
@@ -60,7 +61,7 @@ def test_what_is_received_is_not_shown_without_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("-1 1:1", "label '-1' is not a non-negative integer"),
+        ("x 1:1", "label 'x' is not a non-negative integer"),
         ("1 x:1", "feature 'x:1': its index is not a non-negative integer"),
         ("1 1:1e300", "feature '1:1e300': its value is not a finite decimal number within the range of float32"),
     ],

@@ -60,9 +60,11 @@ def test_each_setting_is_an_option_with_its_default() -> None:
             told, _, rest = rest.partition("[default:")
             assert "".join(setting.summary.split()) in told
             default = rest.partition("]")[0]
-            is_plain = isinstance(setting.default, (str, int, float)) and setting.default is not True
+            is_plain = isinstance(setting.default, (str, int, float)) and not isinstance(setting.default, bool)
             assert default == (
-                str(setting.default) if is_plain else {True: setting.name, None: "none"}.get(setting.default, "1,1")
+                str(setting.default)
+                if is_plain
+                else {True: setting.name, False: f"no-{setting.name}", None: "none"}.get(setting.default, "1,1")
             )
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from oplt import LabelTree, OnlinePLT
+from oplt.validation import is_indicator
 
 POLICIES = ["best-greedy", "random", "complete", "cpet", "flat"]
 
@@ -51,7 +52,8 @@ def rows(features: Sequence[Name] = FEATURES) -> st.SearchStrategy[dict[Name, fl
 
 def examples(features: Sequence[Name] = FEATURES, labels: Sequence[Name] = LABELS) -> st.SearchStrategy[Example]:
     """Any number of labels, none and the same one twice included, any of which may be new."""
-    return st.builds(Example, rows(features), st.lists(st.sampled_from(labels), max_size=4), weights)
+    lists = st.lists(st.sampled_from(labels), max_size=4).filter(lambda given: not is_indicator(given))
+    return st.builds(Example, rows(features), lists, weights)
 
 
 @st.composite
@@ -129,6 +131,7 @@ def long_stream(seed: int, n_examples: int = 250, n_labels: int = 140) -> Stream
         labels: list[Name] = [source.randrange(seen) for _ in range(source.choice([0, 1, 1, 2, 3]))] + [seen - 1]
         x: dict[Name, float] = {f"of {label}": source.randint(1, 16) / 8 for label in labels[:2]}
         x.update({source.randrange(40): source.randint(-16, 16) / 8 for _ in range(4)})
+        labels = list(dict.fromkeys(labels)) if is_indicator(labels) else labels  # which would be refused
         stream.append(Example(x, labels if source.random() < 0.9 else [], source.choice([1.0, 1.0, 0.5, 3.0])))
     return stream
 

@@ -30,6 +30,7 @@ def text_settings(draw: st.DrawFn) -> dict[str, Any]:
         "idf": draw(st.booleans()),
         "sublinear": draw(st.booleans()),
         "max_features": draw(st.sampled_from([None, 1, 3, 10, 40])),
+        "symbols": draw(st.booleans()),
     }
 
 

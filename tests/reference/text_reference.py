@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
@@ -26,24 +27,67 @@ def fold(c: str) -> str:
     return next((folded for folded in (c.casefold(), c.lower()) if len(folded) == 1), c)
 
 
-def words(text: str) -> list[str]:
+EMOJI = re.compile(
+    "[\u231a\u231b\u23e9-\u23fa\u2600-\u27bf\u2b05-\u2b07\u2b1b\u2b1c\u2b50-\u2b55\U0001f000-\U0001faff]"
+)
+FLAG_LETTER = re.compile("[\U0001f1e6-\U0001f1ff]")
+SKIN_TONE = re.compile("[\U0001f3fb-\U0001f3ff]")
+BLANKS = re.compile("[\\0- \x7f-\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ud800-\udfff]+")
+
+
+def is_letter(c: str) -> bool:
+    return unicodedata.category(c)[0] in "LN" or c == "_"
+
+
+def is_alone(c: str) -> bool:
+    return unicodedata.category(c)[0] == "L" and unicodedata.name(c, "").startswith(UNSPACED)
+
+
+def symbols_at_end(text: str, place: int) -> str:
+    run = re.compile(r"[+#]*").match(text, place)
+    assert run is not None
+    following = text[place + 1 : place + 2]
+    goes_on = bool(following) and is_letter(following) and not is_alone(following)
+    return run[0] if run[0] == "++" or (run[0] in ("+", "#") and not goes_on) else ""
+
+
+def words(text: str, *, symbols: bool = False) -> list[str]:  # noqa: C901, PLR0912 (plain, and in one piece)
     found: list[str] = []
     is_open = False  # whether a letter would go on with the last word
     has_word = False  # whether a mark would
-    for c in text:
-        category = unicodedata.category(c)
-        if category == "Cf" and c != "\u200b":
+    is_half_flag = False
+    n_taken = 0
+    for place, c in enumerate(text):
+        if place < n_taken:
             continue
+        if symbols and is_open and (end := symbols_at_end(text, place)):
+            found[-1] += end
+            n_taken = place + len(end)
+            is_open = has_word = is_half_flag = False
+            continue
+        category = unicodedata.category(c)
+        if (category == "Cf" and c != "\u200b") or (symbols and c == "\ufe0f"):
+            continue
+        if symbols and EMOJI.match(c):
+            if (is_half_flag and FLAG_LETTER.match(c)) or (has_word and SKIN_TONE.match(c)):
+                found[-1] += c
+                is_half_flag = False
+            else:
+                found.append(c)
+                is_half_flag = FLAG_LETTER.match(c) is not None
+                is_open, has_word = False, True
+            continue
+        if category[0] != "M":
+            is_half_flag = False
         if category[0] == "M":
             if has_word:
                 found[-1] += fold(c)
         elif category[0] in "LN" or c == "_":
-            is_alone = category[0] == "L" and unicodedata.name(c, "").startswith(UNSPACED)
-            if is_open and not is_alone:
+            if is_open and not is_alone(c):
                 found[-1] += fold(c)
             else:
                 found.append(fold(c))
-            is_open, has_word = not is_alone, True
+            is_open, has_word = not is_alone(c), True
         else:
             is_open = has_word = False
     return found
@@ -56,11 +100,12 @@ def windows(sequence: list[str] | str, bounds: tuple[int, int] | None) -> Iterat
             yield sequence[i : i + n]
 
 
-def terms(text: str, ngrams: tuple[int, int] | None, chars: tuple[int, int] | None) -> Counter[str]:
-    found = words(text)
+def terms(text: str, ngrams: tuple[int, int] | None, chars: tuple[int, int] | None, *, symbols: bool) -> Counter[str]:
+    found = words(text, symbols=symbols)
     counted = Counter(" ".join(window) for window in windows(found, ngrams))
-    for word in found:
-        counted.update("~" + "".join(window) for window in windows(f" {word} ", chars))
+    chunks = ["".join(map(fold, chunk)) for chunk in BLANKS.split(text)] if symbols else found
+    for chunk in chunks:
+        counted.update("~" + "".join(window) for window in windows(f" {chunk} ", chars) if chunk)
     return counted
 
 
@@ -73,6 +118,7 @@ class TextFeatures:
     idf: bool = True
     sublinear: bool = True
     max_features: int | None = None
+    symbols: bool = False
 
     n_texts: int = 0
     names: list[str] = field(default_factory=list)
@@ -82,7 +128,7 @@ class TextFeatures:
     def learn(self, text: str) -> dict[str, float]:
         """Count a text, and make its row of the counts afterwards."""
         self.n_texts += 1
-        found = terms(text, self.ngrams, self.chars)
+        found = terms(text, self.ngrams, self.chars, symbols=self.symbols)
         present = {name for name in found if name in self.names}
         for name in present:
             self.scores[self.names.index(name)] += 1
@@ -109,7 +155,7 @@ class TextFeatures:
 
     def transform(self, text: str) -> dict[str, float]:
         row = {}
-        for name, frequency in terms(text, self.ngrams, self.chars).items():
+        for name, frequency in terms(text, self.ngrams, self.chars, symbols=self.symbols).items():
             if name in self.names:
                 i = self.names.index(name)
                 n_with = self.scores[i] - self.inherited[i]

@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 BINDINGS = ROOT / "cpp" / "bindings" / "bind_errors.cpp"
 CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
 
-# Calls whose first argument is the code of an error.
-_CALLS = re.compile(r"\w+Error|fatal")
+# Calls whose first argument is the code of an error or a warning.
+_CALLS = re.compile(r"\w+Error|fatal|warn|_tell")
 
 
 @cache

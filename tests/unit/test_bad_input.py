@@ -84,7 +84,10 @@ BAD_CALLS: dict[str, tuple[Call, str]] = {
     "1-D array": (lambda m: m.learn_many(np.ones(3), ["x"]), r"1 dimension"),
     "array of objects": (lambda m: m.learn_many(np.array([[None]]), ["x"]), r"matrix of numbers"),
     "more labels than rows": (lambda m: m.learn_many([{"a": 1}], ["x", "y"]), r"X has 1 rows but Y has 2"),
-    "more rows than labels": (lambda m: m.learn_many(np.ones((3, 2)), [["x"]]), r"X has 3 rows but Y has 1"),
+    "more rows than labels": (
+        lambda m: m.learn_many(sp.csr_array(np.ones((3, 2))), [["x"]]),
+        r"X has 3 rows but Y has 1",
+    ),
     "one row where many belong": (
         lambda m: m.learn_many({"a": 1.0}, ["x"]),
         "got one dict. Use learn_one or predict_one",
@@ -128,10 +131,10 @@ BAD_CALLS: dict[str, tuple[Call, str]] = {
         r"the value of feature 'a' must be a number, got 1000",
     ),
     "indicator with -1": (
-        lambda m: m.learn_many(np.eye(2), np.array([[1, -1], [-1, 1]])),
+        lambda m: m.learn_many(sp.eye_array(2), np.array([[1, -1], [-1, 1]])),
         "row 0, column 1 of Y: a matrix of labels holds 0 and 1 only, got -1",
     ),
-    "column of class numbers": (lambda m: m.learn_many(np.eye(2), np.array([[3], [5]])), r"1-D array"),
+    "column of class numbers": (lambda m: m.learn_many(sp.eye_array(2), np.array([[3], [5]])), r"1-D array"),
     "0-d label": (
         lambda m: m.learn_one({"a": 1}, np.array(None)),
         r"label 0 must be a non-empty string.*got array\(None",
@@ -139,8 +142,12 @@ BAD_CALLS: dict[str, tuple[Call, str]] = {
     "0-d Y": (lambda m: m.learn_many([{"a": 1}], np.array(3)), r"Y must hold the labels of many rows"),
     "broken CSC": (lambda m: m.learn_many(broken_csc(), ["x", "y"]), r"X is not a valid sparse matrix"),
     "CSR with too little data": (lambda m: m.learn_many(short_csr(), ["x", "y"]), r"X is not a valid"),
-    "matrix row for learn_one": (
+    "array of other columns": (
         lambda m: m.learn_one(np.ones(3), "x"),
+        "X has 3 columns, but the model has learnt features up to number 7",
+    ),
+    "matrix for learn_one": (
+        lambda m: m.learn_one(np.ones((1, 2)), "x"),
         "x must be a mapping from feature names to values.* Use learn_many or predict_many",
     ),
     "matrix row for predict_one": (lambda m: m.predict_one(sp.csr_array([[1.0]])), r"x must be a mapping"),

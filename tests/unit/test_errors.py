@@ -20,7 +20,7 @@ from oplt.checks import Choice
 from oplt.params import BatchSettings, Settings, declared
 from tests.unit.codes import CODE, ROOT, all_codes
 
-CLASSES = [getattr(errors, name) for name in errors.__all__]
+CLASSES = [getattr(errors, name) for name in errors.__all__ if name.endswith("Error")]
 
 
 @pytest.mark.parametrize("cls", CLASSES)
@@ -107,6 +107,13 @@ def test_the_core_tells_where_apart_from_what(tmp_path: Path) -> None:
     assert (raised.value.where, raised.value.what) == (f"{path}, line 2", "feature '2:' has no value")
 
 
+def test_a_warning_is_the_same_after_pickling_and_copying() -> None:
+    warning = errors.OpltWarning("some-code", "it is seen", "Do this.")
+    for again in (pickle.loads(pickle.dumps(warning)), copy.copy(warning)):
+        assert (again.code, again.what, again.hint) == (warning.code, warning.what, warning.hint)
+        assert str(again) == "it is seen. Do this."
+
+
 def test_the_documentation_lists_the_codes_that_there_are() -> None:
     choices = {
         f"unknown-{setting.name}"
@@ -115,7 +122,7 @@ def test_the_documentation_lists_the_codes_that_there_are() -> None:
         if isinstance(setting.check, Choice)
     }
     listed = re.findall(
-        r"^\| `([a-z0-9-]+)` \|", (ROOT / "docs" / "errors.md").read_text().partition("# Codes")[2], re.MULTILINE
+        r"^\| `([a-z0-9-]+)` \|", (ROOT / "docs" / "errors.md").read_text().partition("# Warnings")[2], re.MULTILINE
     )
     assert sorted(listed) == sorted({*all_codes(), *choices})
     assert all(CODE.fullmatch(code) for code in listed)

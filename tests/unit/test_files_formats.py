@@ -49,10 +49,13 @@ def test_json_lines_of_features() -> None:
     [
         ('{"text" "a"}', "not JSON: a colon is missing in column 9"),
         ("[1, 2]", 'an example is an object, such as {"text": "...", "labels": ["..."]}, got [1, 2]'),
-        ('{"text": "a"}', "there is neither 'labels' nor 'label'. If labels are not wanted, use labels=None."),
+        (
+            '{"text": "a"}',
+            "there is neither 'labels' nor 'label', got the fields 'text'. If labels are not wanted, use",
+        ),
         (
             '{"labels": []}',
-            "there is neither 'text' nor 'features'. Say what holds the text or the features by",
+            "there is neither 'text' nor 'features', got the fields 'labels'. Say what holds the text",
         ),
         ('{"text": null, "labels": []}', "'text' must be a text, got None"),
         ('{"text": "a", "features": {}, "labels": []}', "there are both a text and features. Say which is wanted"),
@@ -77,7 +80,7 @@ def test_json_lines_of_features() -> None:
             '{"features": {"": 1}, "labels": []}',
             "feature 0 must be a non-empty string or an integer, got an empty string",
         ),
-        ('{"features": ["a", "b"], "labels": []}', "features must be names with values, as an object or as pairs"),
+        ('{"features": ["a", "b"], "labels": []}', "features must be an object of names and values, pairs"),
         ('{"features": [["a", 1], ["a", 2]], "labels": []}', "a feature comes twice"),
         ('{"features": [[[], 1]], "labels": []}', "feature 0 must be a non-empty string or an integer, got []"),
         ('{"features": {"a": 1, "b": 2, "a": 3}, "labels": []}', "line 2: 'a' comes twice in one object"),

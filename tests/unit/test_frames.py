@@ -240,11 +240,12 @@ def test_a_column_of_texts_is_for_a_model_that_takes_texts(make: Make) -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"text": ["a", "b"], "label": ["x", "y"]}, r"X has the columns \['text', 'label'\], but one is needed"),
+        ({"title": ["a", "b"], "label": ["x", "y"]}, r"X has the columns \['title', 'label'\], but one is needed"),
+        ({"text": ["a", "b"], "label": ["x", "y"]}, "column 'label' of X: the column must hold numbers, categories"),
         ({"text": ["a", None]}, "row 1 of X: the value is null. Leave the row out, or fill in what it should be."),
         ({"list": [["a"], ["b"]]}, r"row 0 of X must be a text \(str\)"),
     ],
-    ids=["several columns", "a null", "no texts"],
+    ids=["several columns", "a column of strings", "a null", "no texts"],
 )
 def test_what_is_no_column_of_texts_is_refused(make: Make, columns: dict[str, Any], message: str) -> None:
     model = OnlinePLT(features="text")

@@ -38,6 +38,7 @@ def test_the_counts() -> None:
     assert repr(model) == "<OnlinePLT(arity=2, max_leaves=2): 3 labels, 3 features, 3 examples, depth 2>"
 
 
+@pytest.mark.filterwarnings("ignore::oplt.OpltWarning")  # of 0 and "0"
 def test_names_come_back_as_they_were_given() -> None:
     names = ["ärger", "日本", 0, -5, 2**62, "0", "a b\n"]
     model = OnlinePLT()

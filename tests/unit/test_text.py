@@ -52,17 +52,18 @@ def test_words_of_all_scripts_are_found(text: str, words: set[str]) -> None:
     assert names_of(text) == words
 
 
-def test_every_old_character_is_what_python_says_it_is() -> None:
+@pytest.mark.parametrize("symbols", [False, True])
+def test_every_old_character_is_what_python_says_it_is(*, symbols: bool) -> None:
     """Of the characters of Unicode 3.2, since newer versions of Python know more than the library does."""
     old = [c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.ucd_3_2_0.category(c) not in ("Cn", "Cs")]
     texts = [f"a{c}b {c}{c} {c}\u0301 {c.upper()}" for c in old]
-    features = TextFeatures(idf=False, sublinear=False)
+    features = TextFeatures(idf=False, sublinear=False, symbols=symbols)
     found = as_dicts(features, features.learn_transform(texts))
     for text, row in zip(texts, found, strict=True):
-        assert set(row) == set(reference.words(text)), ascii(text)
+        assert set(row) == set(reference.words(text, symbols=symbols)), ascii(text)
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("settings", [*SETTINGS, *({**settings, "symbols": True} for settings in SETTINGS)], ids=str)
 def test_rows_and_counts_are_those_of_the_plain_version(settings: dict[str, Any]) -> None:
     features, plain = TextFeatures(**settings), reference.TextFeatures(**settings)
     texts = TEXTS + texts_and_labels(60)[0]

@@ -92,5 +92,6 @@ def main() -> None:
     Vowpal Wabbit's lines and sparse features are read, too, compressed or not; a dash (-) is standard input.
 
     Results go to standard output, everything else to standard error. Exit codes: 0 done; 1 the data or the model is
-    wrong; 2 the command is; 130 interrupted by Ctrl-C, 143 by SIGTERM; 141 nobody reads the output.
+    wrong; 2 the command is; 3 the model was saved, but is of no use (see oplt train); 130 interrupted by Ctrl-C, 143 by
+    SIGTERM; 141 nobody reads the output.
     """

@@ -11,6 +11,7 @@ import math
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +19,8 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
 
-from oplt.cli._hints import message_of
-from oplt.errors import InvalidParameterError, OpltError
+from oplt.cli._hints import message_of, message_of_warning
+from oplt.errors import InvalidParameterError, OpltError, OpltWarning
 from oplt.wording import for_terminals, on_one_line
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = [
     "COMMAND_LINE",
     "INTERRUPTED",
     "NOBODY_READS",
+    "OF_NO_USE",
     "WrongDataError",
     "WrongUsageError",
     "command_line",
@@ -45,6 +47,7 @@ __all__ = [
     "without_nan",
 ]
 
+OF_NO_USE = 3  # what was learnt: there is no label, no feature, or one label only because others were left out
 INTERRUPTED = 130  # 128 and the number of the signal, as shells have it
 NOBODY_READS = 141
 
@@ -184,7 +187,7 @@ def telling_errors() -> Iterator[None]:
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
     try:
-        with showing_what_was_typed():
+        with _telling_warnings(), showing_what_was_typed():
             yield
         sys.stdout.flush()  # not at the interpreter's end, when nobody could tell that nobody reads it
     except BrokenPipeError:
@@ -203,6 +206,25 @@ def telling_errors() -> Iterator[None]:
         raise WrongDataError(_of_system(error)) from None
     except MemoryError as error:
         raise WrongDataError(f"out of memory: {error}" if str(error) else "out of memory") from None
+
+
+@contextmanager
+def _telling_warnings() -> Iterator[None]:
+    """Tell what may be meant differently in a line, and each thing once, however often the data is read."""
+    told: set[str] = set()
+
+    def tell(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if not isinstance(message, OpltWarning):
+            shown_before(message, category, *place, **more)
+        elif message.code not in told:
+            told.add(message.code)
+            note(f"Warning: {message_of_warning(message)}")
+
+    with warnings.catch_warnings():
+        shown_before = warnings.showwarning
+        warnings.simplefilter("always", OpltWarning)
+        warnings.showwarning = tell
+        yield
 
 
 # What Click says of numbers, and how people say it.

@@ -11,6 +11,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
+import click
+
+from oplt.cli._console import OF_NO_USE
 from oplt.cli._progress import Bar, bytes_as_text
 from oplt.cli._stream import Stream
 from oplt.metrics import Scores
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from oplt.files import Batch
     from oplt.model import OnlinePLT
 
-__all__ = ["Interrupted", "Lesson", "interruptible"]
+__all__ = ["Interrupted", "Lesson", "exit_if_of_no_use", "interruptible"]
 
 # The first so many of each so many examples, but for the very first, when nothing is known, are predicted before they
 # are learnt: enough to see how good the model is, for a few per cent of the time. Which ones depends on nothing but
@@ -123,6 +126,19 @@ class Lesson:
             lines.append(f"P@1 {self.precision:.4f} on {self.n_tried:,} of them, predicted before they were learnt.")
         return "\n".join(lines)
 
+    def why_of_no_use(self, n_bad: int) -> str | None:
+        """Say why the model can predict nothing that is worth it; None if it can."""
+        model = self.model
+        if model.n_labels == 0:
+            return "The model has no labels: no example had any."
+        if model.n_features == 0:
+            return "The model has no features: no example had any, so all get the same labels."
+        if model.n_labels == 1 and n_bad:
+            return (
+                f"The model knows a single label, and {number_of(n_bad, 'line')} were left out: were they the others?"
+            )
+        return None
+
     def values(self) -> dict[str, object]:
         """Tell the same for --json."""
         model = self.model
@@ -136,3 +152,11 @@ class Lesson:
             "tried": self.n_tried,
             "fingerprint": model.fingerprint(),
         }
+
+
+def exit_if_of_no_use(lesson: Lesson, n_bad: int) -> None:
+    """Say so if what was learnt can predict nothing that is worth it, and end with an exit code of its own."""
+    why = lesson.why_of_no_use(n_bad)
+    if why is not None:
+        click.echo(f"Warning: {why}", err=True)
+        raise click.exceptions.Exit(OF_NO_USE)

@@ -177,10 +177,13 @@ _OF_EXAMPLES = [
         help="Field of JSONL or column of Parquet that has features by name.  [default: features]",
     ),
     _option(
+        "--feature-columns",
         "--number-columns",
+        "number_columns",
         multiple=True,
         metavar="NAME[,NAME...]",
-        help="Columns that are features themselves, each with a number.",
+        help="Columns that are features themselves: numbers, or lists of them, as embeddings are. Beside a text also"
+        " strings, which are categories.",
     ),
     _option(
         "--use",

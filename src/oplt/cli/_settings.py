@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from oplt.checks import Bounds, Choice, Flag, Integer, Number
+from oplt.checks import Bounds, Choice, Flag, Integer, Number, Pattern
 from oplt.cli._console import WrongUsageError
 from oplt.cli._options import Option
 from oplt.model import OnlinePLT
@@ -27,6 +27,7 @@ _KINDS: dict[type, tuple[type | None, str | None]] = {
     Flag: (None, None),
     Integer: (int, "N"),
     Number: (float, "NUMBER"),
+    Pattern: (str, "REGEX"),
 }
 _NOTHING = ()
 

@@ -15,7 +15,7 @@ import click
 
 from oplt.cli._checkpoint import Checkpoint, learn_command_of
 from oplt.cli._console import command_line, is_quiet, note, print_json, quiet_option
-from oplt.cli._learning import Interrupted, Lesson, interruptible
+from oplt.cli._learning import Interrupted, Lesson, exit_if_of_no_use, interruptible
 from oplt.cli._lock import locked
 from oplt.cli._options import (
     Command,
@@ -108,6 +108,7 @@ def command(
     note(f"{lesson.summary()}\nSaved in {target}.")
     if as_json:
         print_json({"model": str(target), **lesson.values(), "left_out": stream.n_bad})
+    exit_if_of_no_use(lesson, stream.n_bad)
 
 
 class _Learning:

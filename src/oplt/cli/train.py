@@ -12,7 +12,7 @@ import click
 
 from oplt.cli._checkpoint import Checkpoint, command_of
 from oplt.cli._console import command_line, note, print_json, quiet_option
-from oplt.cli._learning import Interrupted, Lesson, interruptible
+from oplt.cli._learning import Interrupted, Lesson, exit_if_of_no_use, interruptible
 from oplt.cli._lock import locked
 from oplt.cli._options import (
     Command,
@@ -88,6 +88,9 @@ def command(
 
     Examples are texts or features, as the data has them. If the command is interrupted, or the machine goes down, give
     it again: it goes on where it was, to the very model that it would have learnt without a break.
+
+    The exit code is 3 if the model is saved but of no use: no example had labels, or features, or there is only one
+    label and lines were left out by --on-error skip.
     """
     check_target(target, force=force, is_model=True)
     with interruptible(), locked(target):
@@ -105,6 +108,7 @@ def command(
     note(f"Saved in {target} ({bytes_as_text(target.stat().st_size)}). Now: {now}")
     if as_json:
         print_json({"model": str(target), **lesson.values(), "left_out": stream.n_bad})
+    exit_if_of_no_use(lesson, stream.n_bad)
 
 
 def _new(path: str) -> str:

@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -17,7 +18,17 @@ import scipy.sparse as sp
 
 from oplt._typing import FloatArray, Label
 from oplt.errors import InvalidInputError, InvalidParameterError
-from oplt.validation import as_weight, check_features, check_labels, check_names
+from oplt.validation import (
+    TEXT,
+    as_weight,
+    check_features,
+    check_labels,
+    check_names,
+    further_features,
+    holds_text,
+    is_indicator,
+    refuse_indicator,
+)
 from oplt.wording import briefly
 
 __all__ = [
@@ -30,13 +41,19 @@ __all__ = [
     "as_label_list",
     "as_name",
     "as_number",
+    "as_positions",
+    "as_text_with",
     "as_written_weight",
+    "did_you_mean",
+    "fields_of",
     "first_repeated",
 ]
 
 NAME_COLUMNS = "Give columns=Columns(text=..., features=[...])."
 
 _ERRORS_KEPT = 10
+_FIELDS_SHOWN = 12
+_FIELDS_COMPARED = 1000  # with what is wanted: it takes long
 
 Names = str | Sequence[str] | None
 
@@ -57,11 +74,15 @@ class Columns:
 
     Parameters
     ----------
+    Names are found in any case if there is no field of the very name: ``text`` is ``Text``, too.
+
     text
         The text; several are joined by a space. None: examples have no texts, whatever is in the file.
     features
         A field of JSONL or a column of Parquet that holds names and their values. Or a list of fields or columns that
-        are features themselves, each with a number; one that is empty or null is absent. None: examples have texts.
+        are features themselves, each with a number, or with a list of numbers, such as an embedding, which is a feature
+        ``name[0]``, ``name[1]``, … for each; one that is empty or null is absent. Beside a text, a string is a
+        category: a feature ``name=value``. None: examples have texts.
     labels
         The labels. If not given, ``labels`` or ``label``, whichever there is. None: they are not read, and no example
         has any; so are files read whose labels are not known.
@@ -97,7 +118,7 @@ class Columns:
                 "parameters-conflict",
                 "text and features are both None, but an example has one of them",
             )
-        if self.weight is not None and self.weight in (*self.texts, *_listed(self.features)):
+        if self.weight is not None and self.weight in self.inputs:
             raise InvalidParameterError(
                 "weight-column-taken",
                 f"{self.weight!r} is a text or a feature, and the weight of the example, too",
@@ -116,24 +137,66 @@ class Columns:
         """Names of the fields that are features themselves."""
         return [] if isinstance(self.features, str) else _listed(self.features)
 
+    @cached_property
+    def wanted(self) -> list[str]:
+        """Names of all fields that may be read."""
+        own = [*self.inputs, *self.label_names]
+        return own if self.weight is None else [*own, self.weight]
+
+    def own_names(self, there: Iterable[str]) -> dict[str, str]:
+        """Find fields that are wanted but written in another case: what they are called, by what they are here."""
+        names = set(there)
+        in_any_case: dict[str, list[str]] = {}
+        for name in names.difference(self.wanted):
+            in_any_case.setdefault(name.casefold(), []).append(name)
+        wanted = [name for name in self.wanted if name not in names and name.casefold() in in_any_case]
+        # Of `labels` and `label` the first counts, in any case; two fields that differ in case are left alone.
+        found = {in_any_case[name.casefold()][0]: name for name in wanted if len(in_any_case[name.casefold()]) == 1}
+        has_labels = [name for name in self.label_names if name in names]
+        return {own: name for own, name in found.items() if not has_labels or name not in self.label_names}
+
     def find_labels(self, there: Any) -> str | None:
         """Find the field that has the labels; None if they are not wanted."""
-        for name in self._label_names:
+        for name in self.label_names:
             if name in there:
                 return name
-        names = self._label_names
+        names = self.label_names
         if names:
             wanted = " nor ".join(map(repr, names))
             raise InvalidInputError(
                 "labels-missing",
                 f"there is {'neither ' if len(names) > 1 else 'no '}{wanted}",
-                hint="If labels are not wanted, use labels=None.",
+                got=fields_of(there),
+                hint=f"{did_you_mean(names, there)}If labels are not wanted, use labels=None.",
             )
         return None
 
     @cached_property
-    def _label_names(self) -> list[str]:
+    def label_names(self) -> list[str]:
+        """Names that the field of the labels may have."""
         return _listed(self.labels)
+
+    @cached_property
+    def inputs(self) -> list[str]:
+        """Names of the fields that make a text or features."""
+        return [*self.texts, *_listed(self.features)]
+
+
+def fields_of(there: Iterable[str]) -> str:
+    """Say which fields there are."""
+    names = list(there)
+    shown = ", ".join(map(repr, names[:_FIELDS_SHOWN]))
+    return f"the fields {shown}{', …' if len(names) > _FIELDS_SHOWN else ''}" if names else "no fields"
+
+
+def did_you_mean(wanted: Iterable[str], there: Iterable[str]) -> str:
+    """Name the field that is likely to be meant, if there is one."""
+    by_fold = {name.casefold(): name for name in islice(there, _FIELDS_COMPARED)}
+    for name in wanted:
+        near = difflib.get_close_matches(name.casefold(), by_fold, n=1, cutoff=0.7)
+        if near:
+            return f"Did you mean {by_fold[near[0]]!r}? "
+    return ""
 
 
 def _listed(names: Names) -> list[str]:
@@ -190,7 +253,7 @@ class Batch:
     @property
     def kind(self) -> str:
         """What the examples are: ``"text"`` or ``"features"``."""
-        return "text" if isinstance(self.X, list) and self.X and isinstance(self.X[0], str) else "features"
+        return "text" if isinstance(self.X, list) and self.X and holds_text(self.X[0]) else "features"
 
     def where(self, i: int) -> str:
         """Tell where example i of the batch came from."""
@@ -290,18 +353,35 @@ class Problems:
 
 
 def as_features(given: Any) -> dict[Any, float]:
-    """Check names and values: a mapping, or pairs, whose names keep their types where a format has mappings by text."""
+    """Check features: names with values, pairs of them, or values alone, whose places are their names.
+
+    In pairs, names keep their types where a format has mappings by text.
+    """
     features: dict[Any, float] = given if isinstance(given, dict) else _paired(given)
     check_features(features)
     return features
 
 
+def as_text_with(text: str, further: dict[str, Any]) -> dict[str, Any]:
+    """Make the example of a text and of features beside it."""
+    features = further_features(further)
+    check_features(features)
+    return {TEXT: text, **features}
+
+
+def as_positions(name: str, values: list[Any]) -> dict[str, float]:
+    """Make a feature of each place of a list that one field holds; nulls are absent."""
+    return {f"{name}[{place}]": value for place, value in enumerate(values) if value is not None}
+
+
 def _paired(given: Any) -> dict[Any, float]:
     pairs = given if isinstance(given, list) else [given]
+    if pairs and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in pairs):
+        return {place: value for place, value in enumerate(pairs) if value != 0}  # NaN is not 0, and refused later
     if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
         raise InvalidInputError(
             "row-not-a-mapping",
-            "features must be names with values, as an object or as pairs [name, value]",
+            "features must be an object of names and values, pairs [name, value], or a list of numbers",
             got=briefly(given),
         )
     check_names([name for name, _ in pairs], "feature")
@@ -315,6 +395,8 @@ def as_label_list(given: Any) -> list[Label]:
     """Check labels: a list of them, or a single one."""
     labels = given if isinstance(given, list) else [given]
     check_labels(labels)
+    if is_indicator(labels):
+        refuse_indicator(labels)
     return labels
 
 

@@ -96,7 +96,9 @@ def of_first_line(line: bytes, columns: Columns) -> str | None:
 
 def _has_columns(first: str, delimiter: str, columns: Columns) -> bool:
     try:
-        names = {name.strip() for name in cells(first, delimiter)}
+        given = {name.strip() for name in cells(first, delimiter)}
+        own_names = columns.own_names(given)
+        names = {own_names.get(name, name) for name in given}
         columns.find_labels(names)
     except InvalidInputError:
         return False

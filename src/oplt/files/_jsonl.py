@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from oplt.doubts import looks_like_list
 from oplt.errors import InvalidInputError
 from oplt.files._examples import (
     Columns,
@@ -16,9 +17,14 @@ from oplt.files._examples import (
     Problems,
     as_features,
     as_label_list,
+    as_positions,
+    as_text_with,
     as_written_weight,
+    did_you_mean,
+    fields_of,
     first_repeated,
 )
+from oplt.validation import holds_text
 from oplt.wording import briefly
 
 __all__ = ["examples", "from_fields", "line"]
@@ -93,17 +99,41 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_distinct)
 
 def from_fields(fields: dict[str, Any], columns: Columns, number: int) -> Example:
     """Make an example of named values, such as those of a line of JSON or of a row of a table."""
+    if _lacks(fields, columns):
+        own_names = columns.own_names(fields)
+        fields = {**fields, **{name: fields[own] for own, name in own_names.items()}}
     name = columns.find_labels(fields)
-    labels = [] if name is None else as_label_list(fields[name])
+    labels = [] if name is None else _labels(fields[name], name, columns)
     weight = as_written_weight(fields[columns.weight]) if columns.weight in fields else 1.0
     kept = {name: fields.get(name) for name in columns.keep} if columns.keep else None
     return Example(_x(fields, columns), labels, weight, number, kept)
+
+
+def _lacks(fields: dict[str, Any], columns: Columns) -> bool:
+    """Tell whether labels, or both text and features, are missing: then names may be written in another case."""
+    no_labels = columns.labels is not None and not any(name in fields for name in columns.label_names)
+    return no_labels or not any(name in fields for name in columns.inputs)
+
+
+def _labels(given: Any, name: str, columns: Columns) -> list[Any]:
+    if isinstance(given, str) and name != "label":
+        if looks_like_list(given):
+            what = f"{name!r} is a text that looks like a list"
+            raise InvalidInputError("labels-not-valid", what, got=briefly(given), hint="Write it as a list, unquoted.")
+        if columns.separator in given:
+            what = f"{name!r} is one text with {columns.separator!r} in it, which is not split here"
+            hint = 'Write a list, such as ["a", "b"]; a list of one, if it is one label.'
+            raise InvalidInputError("labels-not-valid", what, got=briefly(given), hint=hint)
+    return as_label_list(given)
 
 
 def _x(fields: dict[str, Any], columns: Columns) -> Any:
     has_text = any(name in fields for name in columns.texts)
     features = columns.features if isinstance(columns.features, str) else None
     has_features = features in fields or any(name in fields for name in columns.numbers)
+    if has_text and columns.numbers:
+        given = {name: fields[name] for name in columns.numbers if fields.get(name) is not None}
+        return as_text_with(_text(fields, columns.texts), given)
     if has_text and has_features:
         raise InvalidInputError(
             "text-and-features",
@@ -115,13 +145,26 @@ def _x(fields: dict[str, Any], columns: Columns) -> Any:
     if features in fields:
         return as_features(fields[features])
     if has_features:
-        return as_features({name: fields[name] for name in columns.numbers if fields.get(name) is not None})
-    wanted = " nor ".join(map(repr, [*columns.texts, *([features] if features else columns.numbers)]))
+        return _of_columns(fields, columns.numbers)
+    wanted = " nor ".join(map(repr, columns.inputs))
     raise InvalidInputError(
         "text-missing",
         f"there is {'neither' if ' nor ' in wanted else 'no'} {wanted}",
-        hint="Say what holds the text or the features by text= or features=.",
+        got=fields_of(fields),
+        hint=f"{did_you_mean(columns.inputs, fields)}Say what holds the text or the features by text= or features=.",
     )
+
+
+def _of_columns(fields: dict[str, Any], names: list[str]) -> dict[str, float]:
+    """Make features of fields that are numbers or lists of them."""
+    found: dict[str, float] = {}
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, list):
+            found.update(as_positions(name, value))
+        elif value is not None:
+            found[name] = value
+    return as_features(found)
 
 
 def _text(fields: dict[str, Any], names: list[str]) -> str:
@@ -137,6 +180,8 @@ def line(example: Example) -> str:
     fields: dict[str, Any] = {"labels": example.labels}
     if isinstance(example.x, str):
         fields = {"text": example.x, **fields}
+    elif holds_text(example.x):
+        fields = {**example.x, **fields}
     else:
         by_text = all(isinstance(name, str) for name in example.x)
         fields = {"features": example.x if by_text else list(example.x.items()), **fields}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from oplt.errors import InvalidInputError, MissingPackageError
-from oplt.files._examples import NAME_COLUMNS, Columns, Example, Problems, first_repeated
+from oplt.files._examples import NAME_COLUMNS, Columns, Example, Problems, did_you_mean, first_repeated
 from oplt.files._jsonl import from_fields
 from oplt.files._source import MOST_LINE_BYTES, Source
 
@@ -42,13 +42,16 @@ def _rows(path: Path, size: int, columns: Columns, problems: Problems) -> Iterat
     arrow, parquet = _package("pyarrow"), _package("pyarrow.parquet")
     try:
         with parquet.ParquetFile(path) as file:
-            wanted = _wanted(file.schema_arrow.names, columns, problems)
+            own_names = columns.own_names(file.schema_arrow.names)
+            wanted = _wanted(file.schema_arrow.names, own_names, columns, problems)
             _refuse_long_rows(file.metadata, wanted, problems)
         encoded = [column.path for column in file.schema if column.physical_type == "BYTE_ARRAY"]
         with parquet.ParquetFile(path, read_dictionary=encoded) as file:
             for group in range(file.num_row_groups):  # a batch of two groups cannot have dictionaries in lists
                 for part in file.iter_batches(batch_size=size, row_groups=[group], columns=wanted):
                     for rows in _pieces(part, problems):
+                        for row in rows:
+                            row.update({name: row[own] for own, name in own_names.items() if own in row})
                         yield from rows
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
@@ -113,15 +116,16 @@ def _package(name: str) -> Any:
         ) from None
 
 
-def _wanted(there: list[str], columns: Columns, problems: Problems) -> list[str]:
+def _wanted(written: list[str], own_names: dict[str, str], columns: Columns, problems: Problems) -> list[str]:
     """Only these columns are read from the disk. Refuses a table of which no row could be read."""
-    got = f"the columns {', '.join(map(repr, there))}"
+    there = [own_names.get(name, name) for name in written]
+    got = f"the columns {', '.join(map(repr, written))}"
     try:
         labels = columns.find_labels(there)
     except InvalidInputError as error:
         problems.fatal(error.code, error.what, got=got, hint=error.hint)
     features = [columns.features] if isinstance(columns.features, str) else columns.numbers
-    lost = next((name for name in columns.keep if name not in there), None)
+    lost = next((name for name in columns.keep if name not in there and name not in written), None)
     if lost is not None:
         problems.fatal("field-missing", f"there is no column {lost!r} to keep", got=got)
     names = dict.fromkeys([*columns.texts, *features, labels, columns.weight, *columns.keep])
@@ -131,8 +135,9 @@ def _wanted(there: list[str], columns: Columns, problems: Problems) -> list[str]
         problems.fatal("field-twice", f"the column {twice!r} comes twice", got=got)
     if not any(set(group).issubset(found) for group in (columns.texts, features) if group):
         missing = " nor ".join(repr(name) for name in (*columns.texts, *features) if name not in found)
-        problems.fatal("column-missing", f"there is no column {missing}", got=got, hint=NAME_COLUMNS)
-    return found
+        hint = f"{did_you_mean(columns.inputs, written)}{NAME_COLUMNS}"
+        problems.fatal("column-missing", f"there is no column {missing}", got=got, hint=hint)
+    return [own for own, name in zip(written, there, strict=True) if name in names or own in names]
 
 
 def _plain(row: dict[str, Any], columns: Columns) -> dict[str, Any]:

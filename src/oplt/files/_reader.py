@@ -19,6 +19,7 @@ from oplt.files import _fasttext, _jsonl, _lines, _parquet, _table, _vw, _xmlc
 from oplt.files._examples import Batch, Columns, Example, Problems
 from oplt.files._formats import PLAIN, SAMPLE, checked, chosen, of_first_line
 from oplt.files._source import Source, decoded
+from oplt.validation import TEXT, holds_text
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # part of Python since 3.11
@@ -151,7 +152,8 @@ class Reader:
         lines = self._source.lines(self.skipped)
         sample = _sample(lines, format, columns)
         lines = chain(sample, lines)
-        if not self._source.start or (len(sample) < SAMPLE and not any(line.strip() for _, line in sample)):
+        is_blank = format != PLAIN and len(sample) < SAMPLE and not any(line.strip() for _, line in sample)
+        if not self._source.start or is_blank:
             self.skipped.fatal("no-examples", "there is no example: the file is empty")
         format = chosen(format, self._source.name, [line for _, line in sample], columns)  # noqa: A001
         if format == "parquet":  # by its name only
@@ -223,18 +225,25 @@ def _gathered(
     first: Example | None = None
     for example in examples:
         first = first or example
-        if isinstance(example.x, str) != isinstance(first.x, str):
-            kinds = ("a text", "features") if isinstance(example.x, str) else ("features", "a text")
+        if holds_text(example.x) != holds_text(first.x):
+            kinds = ("a text", "features") if holds_text(example.x) else ("features", "a text")
             what = f"the example has {kinds[0]}, but that in {problems.unit} {first.number} has {kinds[1]}"
             problems.bad(example.number, InvalidInputError("texts-and-features-mixed", what))
             continue
         kept.append(example)
-        n_characters += len(example.x) if isinstance(example.x, str) else len(example.x) * _CHARACTERS_OF_A_FEATURE
+        n_characters += _size(example.x)
         if len(kept) == size or n_characters >= _MOST_CHARACTERS or would_wait():
             yield _batch(kept, problems)
             kept, n_characters = [], 0
     if kept:
         yield _batch(kept, problems)
+
+
+def _size(x: Any) -> int:
+    """Tell how much memory an example takes, as characters."""
+    if isinstance(x, str):
+        return len(x)
+    return len(x) * _CHARACTERS_OF_A_FEATURE + (len(x[TEXT]) if holds_text(x) else 0)
 
 
 def _batch(examples: list[Example], problems: Problems) -> Batch:

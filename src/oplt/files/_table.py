@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
+from oplt.doubts import looks_like_list, warn
 from oplt.errors import InvalidInputError
-from oplt.files._examples import NAME_COLUMNS, Columns, Example, Problems, as_number, first_repeated
+from oplt.files._examples import NAME_COLUMNS, Columns, Example, Problems, as_number, did_you_mean, first_repeated
 from oplt.files._jsonl import from_fields
 from oplt.files._source import MOST_LINE_BYTES
 from oplt.wording import briefly, number_of
@@ -22,6 +23,8 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
 _OTHER_DELIMITERS = {",": ";"}  # of spreadsheets where numbers have a comma
 
 _CLOSING_QUOTE = re.compile(r'(?<!")(?:"")*"(?!")')  # quotes in pairs stand for themselves
+
+_CELLS_LOOKED_AT = 1000  # of labels; if they are divided by something else, that is seen by then
 
 Line = tuple[int, str]
 
@@ -60,8 +63,12 @@ class _Table:
     """Which column of a table is what."""
 
     def __init__(self, names: list[str], columns: Columns) -> None:
-        self._names = [name.strip() for name in names]
+        given = [name.strip() for name in names]
+        own_names = columns.own_names(given)
+        self._names = [own_names.get(name, name) for name in given]
+        self._given = given
         self._columns = columns
+        self._doubts = _CellDoubts(columns)
         self._wanted = {*columns.texts, *columns.numbers, columns.weight}
         self._kept = columns.keep
 
@@ -76,10 +83,12 @@ class _Table:
         if isinstance(columns.text, str) and columns.numbers and missing == [columns.text]:
             missing = []  # the text is not there, and not wanted
         if missing:
-            problems.fatal(
-                "column-missing", f"there is no column {missing[0]!r}", line=number, got=got, hint=NAME_COLUMNS
-            )
-        lost = next((name for name in columns.keep if name not in names), None)
+            hint = f"{did_you_mean(missing, names)}{NAME_COLUMNS}"
+            if not set(names) & {*columns.wanted}:
+                hint += " The first line must name the columns: if it is an example, put a header above it."
+            problems.fatal("column-missing", f"there is no column {missing[0]!r}", line=number, got=got, hint=hint)
+        self._has_texts = bool(columns.texts) and set(columns.texts) <= set(names)
+        lost = next((name for name in columns.keep if name not in (*names, *self._given)), None)
         if lost is not None:
             problems.fatal("field-missing", f"there is no column {lost!r} to keep", line=number, got=got)
         try:
@@ -99,13 +108,13 @@ class _Table:
         if weight is not None and not fields.get(weight, "1").strip():
             del fields[weight]
         for name in self._columns.numbers:
-            fields[name] = _number(name, fields[name])
+            fields[name] = _number(name, fields[name], may_be_text=self._has_texts)
         if self._labels is not None:
             fields[self._labels] = self._label_list(found[self._names.index(self._labels)])
         example = from_fields(fields, self._columns, number)
         if not self._kept:
             return example
-        cells = dict(zip(self._names, found, strict=True))
+        cells = dict(zip((*self._given, *self._names), (*found, *found), strict=True))
         return example._replace(kept={name: cells[name] for name in self._kept})
 
     def _label_list(self, cell: str) -> list[str]:
@@ -117,17 +126,72 @@ class _Table:
                     hint="A column of lists, which may be empty, is called 'labels'.",
                 )
             return [cell.strip()]
+        if looks_like_list(cell.strip()):
+            raise InvalidInputError(
+                "labels-not-valid",
+                "the cell looks like a list as Python writes it",
+                got=briefly(cell),
+                hint=f"Write its labels with {self._columns.separator!r} between them.",
+            )
         parts = [part.strip() for part in cell.split(self._columns.separator)]
+        if len(parts) == 1:
+            self._doubts.look_at(cell)
+        else:
+            self._doubts.forget()
         return [] if parts == [""] else parts
 
 
-def _number(name: str, cell: str) -> float | None:
+class _CellDoubts:
+    """Notices cells of labels that are divided by something else than the separator, and warns once."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._others = [other for other in ("|", ";") if other != columns.separator]  # a comma is in many names
+        self._separator = columns.separator
+        self._is_on = True
+        self._n_cells = 0
+        self._seen: dict[str, list[str]] = {other: [] for other in self._others}
+
+    def forget(self) -> None:
+        """Stop looking: the separator is there, so it is the right one."""
+        self._is_on = False
+
+    def look_at(self, cell: str) -> None:
+        if not self._is_on:
+            return
+        self._n_cells += 1
+        for other, seen in self._seen.items():
+            if other in cell:
+                seen.append(cell)
+                if len(seen) >= 2 and 2 * len(seen) >= self._n_cells and len(set(seen)) > 1:
+                    self._tell(other, seen[0])
+                    return
+        self._is_on = self._n_cells < _CELLS_LOOKED_AT
+
+    def _tell(self, other: str, cell: str) -> None:
+        self._is_on = False
+        warn(
+            "labels-joined",
+            f"cells of labels have {other!r} in them, such as {briefly(cell)}, but none has the separator"
+            f" {self._separator!r}; each cell is read as one label",
+            f"If several labels are meant, pass Columns(separator={other!r}).",
+        )
+
+
+def _number(name: str, cell: str, *, may_be_text: bool) -> float | str | list[Any] | None:
     if not cell.strip():
         return None
     try:
-        return as_number(cell)
+        return _numbers(cell) if cell.lstrip().startswith("[") else as_number(cell)
     except ValueError:
+        if may_be_text:
+            return cell.strip()  # a category
         raise InvalidInputError("value-not-a-number", f"{name!r} must be a number", got=briefly(cell)) from None
+
+
+def _numbers(cell: str) -> list[Any]:
+    """Read a list of numbers, such as an embedding: with commas, or with blanks as NumPy writes it."""
+    inner = cell.strip().removeprefix("[").removesuffix("]")
+    return [as_number(number) for number in inner.replace(",", " ").split()]
 
 
 class _Lines:

@@ -20,11 +20,11 @@ import numpy as np
 from oplt.compression import by_name
 from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.files import _fasttext, _jsonl, _table, _vw, _xmlc
-from oplt.files._examples import Batch, Columns, Example, Problems, as_features, as_label_list
+from oplt.files._examples import Batch, Columns, Example, Problems, as_features, as_label_list, as_text_with
 from oplt.files._formats import checked, of_name
 from oplt.files._reader import Reader, read
 from oplt.persistence import replacing
-from oplt.validation import as_weight, plain_names
+from oplt.validation import TEXT, as_weight, holds_text, plain_names
 from oplt.wording import briefly
 
 __all__ = ["Converted", "convert", "write"]
@@ -177,10 +177,17 @@ def _checked(item: Any, number: int) -> Example:
     x, given, weight = (*item, 1.0)[:3]
     try:
         labels = as_label_list(list(given) if _holds_labels(given) else _plain(given))
-        checked_x = x if isinstance(x, str) else as_features(_plain_features(x))
+        checked_x = _checked_x(x)
         return Example(checked_x, plain_names(labels), as_weight(_plain(weight)), number)
     except InvalidInputError as error:
         raise error.at(f"example {number}") from None
+
+
+def _checked_x(x: Any) -> Any:
+    if isinstance(x, str):
+        return x
+    plain = _plain_features(x)
+    return as_text_with(plain.pop(TEXT), plain) if holds_text(plain) else as_features(plain)
 
 
 def _holds_labels(given: Any) -> bool:
@@ -217,6 +224,9 @@ def _written(examples: Iterator[Example], file: IO[bytes], line: Write, problems
     """Write examples, and hand on those that the format can hold."""
     for example in examples:
         try:
+            if line is not _jsonl.line and not isinstance(example.x, str) and holds_text(example.x):
+                what = "only JSONL can hold a text and further features"
+                raise InvalidInputError("not-writable", what)  # noqa: TRY301
             file.write(f"{line(example)}\n".encode())
         except UnicodeEncodeError:
             what = "a text or a name has half a surrogate pair, which UTF-8 cannot write"

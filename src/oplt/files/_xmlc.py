@@ -12,7 +12,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +23,13 @@ from oplt._typing import FloatArray, PointerArray
 from oplt.errors import InvalidInputError
 from oplt.files._examples import Batch, Example, Problems
 from oplt.validation import bad_value
-from oplt.wording import number_of
+from oplt.wording import briefly, number_of
 
 __all__ = ["batches", "line", "looks_like"]
 
 _HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t\r]*(#.*)?\n?")
-_LABELS = re.compile(rb"[0-9]+(,[0-9]+)*")
+_LABELS = re.compile(rb"[-+]?[0-9]+([.]0*)?(,[-+]?[0-9]+([.]0*)?)*")
+_SIGNED = re.compile(rb"[ \t]*([-+0-9.eE,]*[-+.][-+0-9.eE,]*)(?=[ \t\r\n#])")  # labels of LIBSVM: -1, +1, 1.0
 _PAIR = re.compile(rb"[0-9]+:[-+.0-9eE]+")
 
 _MOST_BYTES = 1 << 25  # of the lines of a batch
@@ -81,6 +82,7 @@ class _Reader:
 
     def batch(self, piece: list[Line]) -> Batch:
         self.n_lines += len(piece)
+        piece, signed = self._without_signed(piece)
         text = np.frombuffer(b"".join(line for _, line in piece), dtype=np.uint8)
         (values, features, x_indptr), (labels, y_indptr), shape, bad = _core.parse_lines(text, *self._limits)
         numbers = np.array([number for number, _ in piece], dtype=np.int64)
@@ -89,7 +91,25 @@ class _Reader:
         n_features, n_labels = self._shape or shape
         X = _csr(values, features, x_indptr, n_features)  # noqa: N806 (a matrix)
         Y = _csr(np.ones(len(labels), dtype=np.float32), labels, y_indptr, n_labels)  # noqa: N806
-        return self._usable(Batch(X, Y, None, np.delete(numbers, [at for at, _ in bad]), self._problems.source))
+        kept = np.delete(numbers, [at for at, _ in bad])
+        batch = self._usable(Batch(X, Y, None, kept, self._problems.source))
+        return _with_labels(batch, signed) if signed else batch
+
+    def _without_signed(self, piece: list[Line]) -> tuple[list[Line], dict[int, list[int]]]:
+        """Take labels that have a sign or a point, which XMLC's have not, from their lines: labels by line number."""
+        if not any(_SIGNED.match(line) for _, line in piece):
+            return piece, {}
+        rest: list[Line] = []
+        signed: dict[int, list[int]] = {}
+        for number, line in piece:
+            found = _SIGNED.match(line)
+            try:
+                if found:
+                    signed[number] = [_whole(label) for label in found[1].decode().split(",")]
+                rest.append((number, b" " + line[found.end() :] if found else line))
+            except InvalidInputError as error:
+                self._problems.bad(number, error)
+        return rest, signed
 
     def _usable(self, batch: Batch) -> Batch:
         """Leave out examples whose values no model takes."""
@@ -101,6 +121,31 @@ class _Reader:
             self._problems.bad(int(batch.numbers[row]), bad_value(int(batch.X.indices[at]), f"{batch.X.data[at]:g}"))
         kept = np.delete(np.arange(len(batch)), rows)
         return replace(batch, X=batch.X[kept], Y=batch.Y[kept], numbers=batch.numbers[kept])
+
+
+def _whole(text: str) -> int:
+    """Read a label as LIBSVM writes it: +1, -1, 1.0."""
+    try:
+        number = float(text)
+        is_whole = number == int(number) and abs(number) < 2**53
+    except (ValueError, OverflowError):
+        is_whole = False
+    if not is_whole:
+        raise InvalidInputError(
+            "not-xmlc",
+            "a label must be a whole number",
+            got=briefly(text),
+            hint="Numbers to be predicted (regression) are not labels.",
+        )
+    return int(float(text))
+
+
+def _with_labels(batch: Batch, signed: dict[int, list[int]]) -> Batch:
+    """Put the labels that were taken out beside the others."""
+    others = [batch.Y.indices[begin:end].tolist() for begin, end in pairwise(batch.Y.indptr.tolist())]
+    return replace(
+        batch, Y=[signed.get(number, own) for number, own in zip(batch.numbers.tolist(), others, strict=True)]
+    )
 
 
 def _csr(values: FloatArray, indices: npt.NDArray[np.int32], indptr: PointerArray, n_columns: int) -> sp.csr_array:

@@ -1,0 +1,214 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Labels that may be meant differently: several in one name, or one label in two types. A model warns once of each.
+
+A name with a comma may be one name ("Smith, John"), so a warning needs evidence: that the pieces of such names are
+labels of their own, or that they are put together as the labels of lists are, now first, now last.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oplt.errors import OpltWarning
+from oplt.validation import NamedRows, listed, twin
+from oplt.wording import briefly, number_of
+
+__all__ = ["LabelDoubts", "looks_like_list", "warn"]
+
+SEPARATORS = ("|", ";", ",")
+
+_MOST = 4096  # labels that are looked at in one call, and that are remembered
+_LARGE = 20  # the value of a feature beside a text of norm 1
+_MOST_SEEN = 1 << 16  # labels that are known to have been looked at
+_FEW = 64  # labels that cost nothing to look at
+_FEWEST = 6  # labels that a pattern without pieces of their own takes
+_MOST_RECENT = 512  # single examples whose labels are looked at together
+
+Known = Callable[[list[Any]], list[bool]]
+
+
+def warn(code: str, what: str, hint: str) -> None:
+    """Warn whoever has called the library, at the line of the call."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "oplt":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(OpltWarning(code, what, hint), stacklevel=level)
+
+
+def looks_like_list(name: Any) -> bool:
+    """Tell a list that was written as a text: "['cat', 'dog']".
+
+    Examples
+    --------
+    >>> looks_like_list("['cat', 'dog']"), looks_like_list("[sic]"), looks_like_list("[1]")
+    (True, False, False)
+    """
+    if not isinstance(name, str) or name[:1] not in "[({" or name[-1:] not in "])}" or len(name) > 10_000:
+        return False
+    try:
+        found = ast.literal_eval(name)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return False
+    holds = isinstance(found, (list, tuple, set)) and len(found) > 0
+    return holds and all(isinstance(one, str) for one in found)
+
+
+class LabelDoubts:
+    """What a model has seen of its labels that may be a mistake. Each kind is told once.
+
+    Parameters
+    ----------
+    known
+        Tells which of some names the model has as labels.
+    """
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self._told: set[str] = set()
+        self._kinds: set[bool] = set()  # of labels: strings or not
+        self._joined: dict[str, dict[str, list[str]]] = {separator: {} for separator in SEPARATORS}
+        self._n_plain = 0
+        self._seen: set[Any] = set()  # most labels come again, and need not be looked at again
+        self._n_seen = 0
+        self._next_look = 1  # at evidence that needs the whole: when twice as much has been seen, so it costs little
+        self._recent: list[Any] = []
+        self._most_recent = 1
+
+    def note(self, labels: Any) -> None:
+        """Keep the labels of one example that has been learnt, and look at them when there are enough."""
+        recent = self._recent
+        recent.append(labels)
+        if len(recent) >= self._most_recent:
+            self._recent = []
+            self._most_recent = min(2 * self._most_recent, _MOST_RECENT)
+            names: list[Any] = []
+            for row in recent:
+                if type(row) in (list, tuple, set):  # going through others may raise, and the example is learnt
+                    names.extend(row)
+                else:
+                    names.append(row)
+            self.look_at([name for name in names if isinstance(name, (str, int))])
+
+    def look_at(self, names: list[Any] | npt.NDArray[np.int32]) -> None:
+        """Look at the labels of some examples."""
+        given = names[:_MOST].tolist() if isinstance(names, np.ndarray) else names
+        distinct = [name for name in dict.fromkeys(given) if name not in self._seen][:_MOST]
+        if not distinct:
+            return
+        if len(self._seen) > _MOST_SEEN:
+            self._seen.clear()
+        self._seen.update(distinct)
+        texts = [name for name in distinct if isinstance(name, str)]
+        kinds = {isinstance(name, str) for name in distinct}
+        self._n_seen += len(distinct)
+        is_due = self._n_seen >= self._next_look or self._n_seen <= _FEW
+        if is_due or not kinds <= self._kinds:
+            self._look_at_types(distinct)
+        self._kinds |= kinds
+        if texts:
+            self._look_at_lists(texts)
+            self._look_at_separators(texts, is_due=is_due)
+        if is_due:
+            self._next_look = 2 * self._n_seen
+
+    def look_at_further(self, rows: NamedRows) -> None:
+        """Look at the features that texts have beside their words, whose norm is 1."""
+        large = np.flatnonzero(np.abs(rows.values) > _LARGE)
+        if len(large):
+            (name,) = listed(rows.names[large[0] : large[0] + 1])
+            self._tell(
+                "feature-outweighs-text",
+                f"the feature {name!r} has the value {rows.values[large[0]]:g}, but all words of a text together count"
+                " as 1, so they hardly matter",
+                "Scale it to about 1, or pass it as a string to make each of its values a category.",
+            )
+
+    def _tell(self, code: str, what: str, hint: str, key: str | None = None) -> None:
+        if (key or code) not in self._told:
+            self._told.add(key or code)
+            warn(code, what, hint)
+
+    def _look_at_types(self, names: list[Any]) -> None:
+        """1 and "1" are two labels."""
+        twins = {other: name for name in names if (other := twin(name)) is not None}
+        if "labels-of-two-types" in self._told or not twins:
+            return
+        here = set(map(_typed, names))
+        candidates = list(twins)
+        found = [other for other in candidates if _typed(other) in here] or [
+            other for other, is_known in zip(candidates, self._known(candidates), strict=True) if is_known
+        ]
+        if found:
+            number, text = sorted((found[0], twins[found[0]]), key=lambda name: isinstance(name, str))
+            self._tell(
+                "labels-of-two-types",
+                f"both {number!r} and {text!r} are labels, and they are two: an integer is not a string",
+                "Convert all labels to one type.",
+            )
+
+    def _look_at_lists(self, texts: list[str]) -> None:
+        found = next((text for text in texts if looks_like_list(text)), None)
+        if found is not None:
+            self._tell(
+                "label-is-a-list",
+                f"the label {briefly(found)} looks like a list written as a text, but is learnt as one label",
+                "Parse such texts first, by ast.literal_eval.",
+            )
+
+    def _look_at_separators(self, texts: list[str], *, is_due: bool) -> None:
+        self._n_plain += sum(not any(separator in text for separator in SEPARATORS) for text in texts)
+        for separator, kept in self._joined.items():
+            for text in texts:
+                if separator in text and len(kept) < _MOST:
+                    pieces = [piece.strip() for piece in text.split(separator)]
+                    if all(pieces) and not looks_like_list(text):
+                        kept[text] = pieces
+            if kept and is_due and separator not in self._told:
+                self._judge(separator, kept, set(texts))
+
+    def _judge(self, separator: str, joined: dict[str, list[str]], here: set[str]) -> None:
+        pieces = list(dict.fromkeys(piece for parts in joined.values() for piece in parts))
+        known = dict(zip(pieces, self._known(pieces), strict=True))
+        split = [text for text, parts in joined.items() if all(known[piece] or piece in here for piece in parts)]
+        if 2 * len(split) >= len(joined) and (len(split) > 2 or len(split) == len(joined)):
+            why = f"{number_of(len(split), 'label')} with {separator!r} could be split into other labels"
+        elif len(joined) >= max(_FEWEST, 4 * self._n_plain) and _recombine(list(joined.values())):
+            split = list(joined)
+            why = f"{number_of(len(joined), 'label')} with {separator!r} share their parts"
+        else:
+            return
+        self._tell(
+            "labels-joined",
+            f"{why}, such as {briefly(split[0])}; each is learnt as one label",
+            f"If several labels are meant, pass lists: label.split({separator!r}); for files, separator={separator!r}.",
+            separator,
+        )
+
+
+def _typed(name: Any) -> tuple[bool, Any]:
+    """Make a key by which 1 and "1" differ, and 1 and numpy.int64(1) do not."""
+    return isinstance(name, str), name
+
+
+def _recombine(rows: list[list[str]]) -> bool:
+    """Tell lists from names: of the pieces that come again, most come both first and later, and lengths vary or repeat.
+
+    In "Smith, John" a family name stays a family name; in the paths of a taxonomy each piece has its level.
+    """
+    times = Counter(piece for row in rows for piece in set(row))
+    first = {row[0] for row in rows}
+    later = {piece for row in rows for piece in row[1:]}
+    again = [piece for piece, n in times.items() if n > 1]
+    mobile = [piece for piece in again if piece in first and piece in later]
+    return len(again) >= 3 and 2 * len(again) >= len(times) and 2 * len(mobile) >= len(again)

@@ -1,0 +1,117 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""What the commands say about data that may be meant differently, and models that are of no use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from oplt import OnlinePLT
+from tests.cli.running import json_lines, refused, run
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_joined_labels_are_told_in_one_line(tmp_path: Path) -> None:
+    rows = "".join(f"It is {i},{label}\n" for i, label in enumerate(["cat|dog", "cat", "dog", "dog|cat"] * 5))
+    data = write(tmp_path / "x.csv", f"text,labels\n{rows}")
+    result = run("train", data, "--model", tmp_path / "m.oplt", "--passes", 2)
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("Warning: ")]
+    assert "'cat|dog'" in line
+    assert "--separator" in line
+    assert "Columns" not in line
+    result = run("train", data, "--model", tmp_path / "n.oplt", "--separator", "|")
+    assert "Warning" not in result.stderr
+
+
+def test_integers_and_strings_are_told(tmp_path: Path) -> None:
+    lines = [{"text": "a", "label": 1}, {"text": "b", "label": "1"}]
+    data = write(tmp_path / "x.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    assert "Warning: both 1 and '1' are labels" in run("train", data, "--model", tmp_path / "m.oplt").stderr
+
+
+def test_integers_are_not_evaluated_against_strings(tmp_path: Path) -> None:
+    train = write(tmp_path / "x.xmlc", "1 1:1\n2 2:1\n" * 9)
+    run("train", train, "--model", tmp_path / "m.oplt")
+    test = write(tmp_path / "x.csv", "f,label\n1,1\n2,2\n")
+    assert "are integers, but those of Y are strings" in refused(
+        "evaluate", tmp_path / "m.oplt", test, "--feature-columns", "f"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "n_labels"),
+    [
+        ('{"text": "a", "labels": []}\n', "no labels", 0),
+        ('{"text": "!", "labels": ["x"]}\n{"text": "", "labels": ["y"]}\n', "no features", 2),
+        ('{"text": "a", "label": "x"}\n{"text": "b", "label": null}\n', "a single label", 1),
+    ],
+)
+def test_a_model_of_no_use_has_an_exit_code_of_its_own(tmp_path: Path, text: str, says: str, n_labels: int) -> None:
+    data = write(tmp_path / "x.jsonl", text)
+    target = tmp_path / "m.oplt"
+    result = run("train", data, "--model", target, "--on-error", "skip", "--json", "-q", code=3)
+    assert result.stderr.startswith("Warning: The model ")
+    assert says in result.stderr
+    assert json_lines(result.stdout)[0]["labels"] == OnlinePLT.load(target).n_labels == n_labels
+    assert says in run("learn", target, data, "--on-error", "skip", code=3).stderr
+
+
+def test_one_label_alone_may_be_meant(tmp_path: Path) -> None:
+    data = write(tmp_path / "x.jsonl", '{"text": "a", "label": "x"}\n')
+    run("train", data, "--model", tmp_path / "m.oplt")
+
+
+def test_what_is_missing_is_told_with_what_there_is(tmp_path: Path) -> None:
+    data = write(tmp_path / "x.csv", "Body,Tags\nIt purrs,cat\n")
+    error = refused("train", data, "--format", "csv", "--model", tmp_path / "m.oplt")
+    assert "there is no column 'text'" in error
+    assert "'Body', 'Tags'" in error
+    assert "the first line must name the columns" in error
+    data = write(tmp_path / "y.jsonl", '{"txt": "It purrs", "labels": ["cat"]}\n')
+    error = refused("train", data, "--model", tmp_path / "m.oplt")
+    assert "the fields 'txt', 'labels'. Did you mean 'txt'? Give --text-column" in error
+
+
+def test_a_text_and_columns_make_one_model(tmp_path: Path) -> None:
+    rows = "".join(f"a report,{source},0.{i % 10},{source}-mail\n" for i in range(60) for source in ("in", "out"))
+    data = write(tmp_path / "x.csv", f"title,source,size,labels\n{rows}")
+    options = ["--text-column", "title", "--feature-columns", "source,size"]
+    target = tmp_path / "m.oplt"
+    result = run("train", data, "--model", target, *options)
+    assert "--number-columns source,size" in result.stderr  # of the command that predicts
+    assert {":source=in", ":size", "report"} <= set(OnlinePLT.load(target).features.names)
+    (measures,) = json_lines(run("evaluate", target, data, *options, "--json", "-q").stdout)
+    assert measures["measures"]["P@1"] == 1.0
+    found = run("predict", target, data, *options, "-k", 1, "-q").stdout.splitlines()
+    assert ["in-mail" in line for line in found[:4]] == [True, False, True, False]
+
+
+def test_an_empty_line_is_a_text(model: Path) -> None:
+    result = run("predict", model, "-", "--format", "text", "-q", given="\n")
+    assert len(result.stdout.splitlines()) == 1
+
+
+def test_a_pattern_of_words_is_an_option(tmp_path: Path, texts: Path) -> None:
+    target = tmp_path / "m.oplt"
+    run("train", texts, "--model", target, "--token-pattern", r"\S+", "--symbols")
+    settings = OnlinePLT.load(target).settings["features"]
+    assert (settings["token_pattern"], settings["symbols"]) == (r"\S+", True)
+    assert "regular expression" in refused(
+        "train", texts, "--model", tmp_path / "n.oplt", "--token-pattern", "(", code=2
+    )
+
+
+def test_signs_of_libsvm_are_labels(tmp_path: Path) -> None:
+    data = write(tmp_path / "x.svm", "+1 1:1 3:2\n-1 2:1\n" * 20)
+    target = tmp_path / "m.oplt"
+    run("train", data, "--model", target)
+    assert sorted(OnlinePLT.load(target).tree.leaves()[1]) == [-1, 1]
+    (measures,) = json_lines(run("evaluate", target, data, "--json", "-q").stdout)
+    assert measures["measures"]["P@1"] == 1.0
