@@ -26,6 +26,7 @@ from oplt.text import TextFeatures
 
 VARIANTS: list[dict[str, Any]] = [
     {},
+    {"symbols": False},
     {"sublinear": False},
     {"idf": False},
     {"idf": False, "sublinear": False},

@@ -121,6 +121,18 @@ void bind_model(nb::module_& m) {
           },
           "names"_a, "Which of these names are labels.")
       .def(
+          "labels_since",
+          [](const OnlineModel& model, std::uint32_t begin, std::uint32_t most) {
+            const auto [n_labels, names] = without_gil(
+                [&] { return model.read([&](const ModelState& state) { return labels_since(state, begin, most); }); });
+            nb::list found;
+            for (const auto& [text, number] : names) {
+              found.append(from_name({.text = text, .number = number}));
+            }
+            return std::pair(n_labels, NameObjects(found));
+          },
+          "begin"_a, "most"_a, "The number of labels; and the names of those from an id on, at most so many.")
+      .def(
           "feature_kinds",
           [](const OnlineModel& model, std::uint32_t begin) {
             return without_gil(

@@ -138,6 +138,15 @@ std::vector<bool> known_features(const ModelState& state, const PythonNames& nam
   return vocabulary == nullptr ? std::vector<bool>(names.list().size()) : known(*vocabulary, names.list());
 }
 
+NewLabels labels_since(const ModelState& state, std::uint32_t begin, std::uint32_t most) {
+  NewLabels found{state.labels->size(), {}};
+  for (std::uint32_t id = begin; id < found.first && id - begin < most; ++id) {
+    const Name name = state.labels->name(id);
+    found.second.emplace_back(name.text, name.number);
+  }
+  return found;
+}
+
 FeatureKinds feature_kinds(const ModelState& state, std::uint32_t begin) {
   const Vocabulary* vocabulary = state.encoder->vocabulary();
   const Vocabulary::Kinds found = vocabulary == nullptr ? Vocabulary::Kinds{} : vocabulary->kinds(begin);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -69,6 +70,11 @@ class PythonNames {
 /// Which of some names are labels of a model, or features.
 std::vector<bool> known_labels(const ModelState& state, const PythonNames& names);
 std::vector<bool> known_features(const ModelState& state, const PythonNames& names);
+
+/// The number of labels; and copies of the names of those from an id on, at most so many. A text is empty if the name
+/// is a number.
+using NewLabels = std::pair<std::uint32_t, std::vector<std::pair<std::string, std::int64_t>>>;
+NewLabels labels_since(const ModelState& state, std::uint32_t begin, std::uint32_t most);
 
 /// The number of features; and of those from an id on: are there strings, are there integers, the largest integer or
 /// -1.

@@ -74,6 +74,9 @@ class TermTable {
   /// The present text has this term, told once.
   void count(std::uint32_t id);
 
+  /// Whether that has been told.
+  bool is_of_this_text(std::uint32_t id) const { return entries_[id].last_text == n_texts_; }
+
   /// The same for a key that is not in the table. Returns its id, or kNone if all places are taken by terms of the
   /// present text.
   std::uint32_t add(const Term& key);

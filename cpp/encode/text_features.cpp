@@ -245,15 +245,17 @@ void TextFeatures::find(std::string_view text, TextRow& row) const {
 void TextFeatures::learn_further(const NamedRows& rows, std::size_t i, TextRow& row) {
   scale_to_one(row.values);
   list_further(rows, i, row);
+  // As for a text: known ones first, which must stay. Hashed terms may share an id, which is counted once.
   for (const auto& [name, value] : row.further) {
-    const Term key = terms_.key(make_term(name, false));
-    FeatureId id = terms_.find(key);
-    if (id == kNone) {
-      id = terms_.add(key);
-    } else if (std::find(row.ids.begin(), row.ids.end(), id) == row.ids.end()) {  // hashed terms may share an id
+    const FeatureId id = terms_.find(terms_.key(make_term(name, false)));
+    if (id != kNone && !terms_.is_of_this_text(id)) {
       terms_.count(id);
     }
-    if (id != kNone) {
+  }
+  for (const auto& [name, value] : row.further) {
+    const Term key = terms_.key(make_term(name, false));
+    const FeatureId known = terms_.find(key);
+    if (const FeatureId id = known == kNone ? terms_.add(key) : known; id != kNone) {
       row.ids.push_back(id);
       row.values.push_back(value);
     }

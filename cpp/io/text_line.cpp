@@ -29,6 +29,15 @@ const char* read_index(const char* p, const char* end, std::int64_t limit, std::
   return digits_end;
 }
 
+/// A label as LIBSVM may write it: `+1`, `1.0`. Slow, and only for labels that are not written plainly.
+bool read_decorated(std::string_view text, std::int64_t limit, std::int32_t& label) {
+  text.remove_prefix(text.starts_with('+') ? 1 : 0);
+  const std::size_t point = std::min(text.find('.'), text.size());
+  const std::string_view fraction = text.substr(std::min(point + 1, text.size()));
+  return fraction.find_first_not_of('0') == std::string_view::npos &&
+         read_index(text.data(), text.data() + point, limit, label) == text.data() + point;
+}
+
 const char* find_blank(const char* p, const char* end) { return std::find_if(p, end, is_blank); }
 
 /// What is wrong with the text of an index, after "label '…'" or the like.
@@ -71,7 +80,7 @@ void parse_labels(std::string_view field, std::int64_t limit, std::vector<std::i
   for (const char* p = field.data();; ++p) {
     std::int32_t label = 0;
     const char* const label_end = std::find(p, end, ',');
-    if (read_index(p, label_end, limit, label) != label_end) {
+    if (read_index(p, label_end, limit, label) != label_end && !read_decorated({p, label_end}, limit, label)) {
       fail_label({p, label_end}, field, limit);
     }
     labels.push_back(label);

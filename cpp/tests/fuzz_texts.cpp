@@ -92,6 +92,14 @@ std::string recoded(std::string_view text) {
   return result;
 }
 
+void expect_words(std::string_view text, WordRule rule) {
+  Words words;
+  words.split(text, rule);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    expect(is_utf8(words.padded(i)) && words.sequence(i, 1).size() + 2 == words.padded(i).size(), "not a word");
+  }
+}
+
 TextParams text_params(FuzzReader& in) {
   const auto bits = in.take<std::uint8_t>();
   TextParams params = kPlainText;
@@ -102,6 +110,7 @@ TextParams text_params(FuzzReader& in) {
   params.sublinear = (bits & 16) != 0;
   params.hash_bits = bits & 32 ? 4 : 0;
   params.max_features = bits & 64 && params.hash_bits == 0 ? 5 : 0;
+  params.words = bits & 128 ? WordRule::kSymbols : WordRule::kLetters;
   return params;
 }
 
@@ -133,8 +142,9 @@ void fuzz_text(FuzzBytes bytes) {
   TextFeatures features(text_params(in));
   const std::string_view text = in.rest();
   expect(recoded(text) == text, "characters change when they are written again");
-  Words words;
-  words.split(text);
+  for (const WordRule rule : {WordRule::kLetters, WordRule::kSymbols, WordRule::kBlanks, WordRule::kTokens}) {
+    expect_words(text, rule);
+  }
   TextRow row;
   for (std::size_t begin = 0; begin <= text.size();) {  // lines, so that terms come and go
     const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -144,9 +154,6 @@ void fuzz_text(FuzzBytes bytes) {
   features.find(text, row);
   for (std::size_t i = 0; i < row.ids.size(); ++i) {
     expect(row.ids[i] < features.terms().size() && row.values[i] > 0, "a term that there is not");
-  }
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    expect(is_utf8(words.padded(i)) && words.sequence(i, 1).size() + 2 == words.padded(i).size(), "not a word");
   }
   const std::vector<std::byte> saved = saved_bytes(features);
   const TextFeatures again = TextFeatures::load(read_arrays(saved), "thing", features.params());

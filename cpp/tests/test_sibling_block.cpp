@@ -1,26 +1,23 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <span>
+#include <utility>
+#include <vector>
 
-#include "base/error.hpp"
 #include "base/math.hpp"
-#include "blocks/block_file.hpp"
 #include "blocks/sibling_block.hpp"
 #include "check.hpp"
 #include "helpers.hpp"
+#include "random_blocks.hpp"
 
 using namespace oplt;
-using oplt::test::same_bits;
-using oplt::test::StreamExample;
-using Positions = std::vector<std::uint32_t>;
+using namespace oplt::test;
 
 namespace {
-
-LearningParams learning(Real gate = 0) { return test::make_params(Policy::kFlat, 2, 2, gate).forest.learning; }
-
-constexpr std::uint32_t kFeatures = 100;  // more than the examples have
 
 /// One classifier alone, written for the eye: what a column of a block must equal to the bit.
 class Classifier {
@@ -59,48 +56,6 @@ class Classifier {
   std::map<FeatureId, std::pair<Real, Real>> cells_;
 };
 
-struct Step {
-  StreamExample example;
-  Positions positives;
-};
-
-/// Few positives, as in a tree: with the gate on, most columns soon take no step.
-std::vector<Step> random_steps(std::uint64_t seed, int n, std::uint32_t n_children) {
-  Random random(seed);
-  std::vector<Step> steps;
-  for (int t = 0; t < n; ++t) {
-    Step step{test::random_example(random, 30), {}};
-    for (std::uint32_t child = 0; child < n_children; ++child) {
-      if (random.below(n_children) < 2) {
-        step.positives.push_back(child);
-      }
-    }
-    steps.push_back(std::move(step));
-  }
-  return steps;
-}
-
-/// Both halves of a step.
-void learn(SiblingBlock& block, RowView x, Real weight, const Positions& positives, const LearningParams& params,
-           BlockScratch& scratch) {
-  if (block.find_step(x, weight, positives, params, scratch)) {
-    block.take_step(x, params, scratch);
-  }
-}
-
-void learn(SiblingBlock& block, const Step& step, const LearningParams& params) {
-  BlockScratch scratch;
-  learn(block, step.example.row(), step.example.weight, step.positives, params, scratch);
-}
-
-SiblingBlock trained(bool auxiliary, Column n_children, const std::vector<Step>& steps, const LearningParams& params) {
-  SiblingBlock block(auxiliary, n_children);
-  for (const Step& step : steps) {
-    learn(block, step, params);
-  }
-  return block;
-}
-
 Classifier trained_alone(const std::vector<Step>& steps, bool target, const LearningParams& params) {
   Classifier classifier;
   for (const Step& step : steps) {
@@ -108,46 +63,6 @@ Classifier trained_alone(const std::vector<Step>& steps, bool target, const Lear
   }
   return classifier;
 }
-
-/// The cells of the children: what must survive when the auxiliary column goes.
-std::vector<std::vector<Cell>> cells_of_children(const SiblingBlock& block) {
-  std::vector<std::vector<Cell>> result;
-  for (Column child = 0; child < block.n_children(); ++child) {
-    result.push_back(block.child_cells(child));
-  }
-  return result;
-}
-
-/// A file with this block alone.
-std::vector<std::byte> saved_bytes(const SiblingBlock& block) {
-  return test::file_of([&](ArrayWriter& out) {
-    const Blocks blocks(1, Shared(block));
-    save_blocks(blocks, std::vector<BlockId>{0}, out, "thing");
-  });
-}
-
-/// The block, where it lies in the file.
-SiblingBlock open(const std::vector<std::byte>& file) {
-  Blocks blocks = load_blocks(test::read_arrays(file), "thing");
-  CHECK_EQ(blocks.size(), 1U);
-  return std::move(blocks[0].write());
-}
-
-SiblingBlock load(const std::vector<std::byte>& file) {
-  SiblingBlock block = open(file);
-  block.check(kFeatures);
-  return block;
-}
-
-/// What a file has of a block; its slots and words follow each other in another array.
-struct Header {
-  std::uint32_t flags;
-  std::uint32_t n_children;
-  std::uint32_t mask_words;
-  std::uint32_t n_rows;
-  std::uint64_t n_slots;
-  std::uint64_t n_words;
-};
 
 void check_columns_equal_classifiers(bool auxiliary, Column n_children, const LearningParams& params,
                                      const Kernels& kernels) {
@@ -340,57 +255,6 @@ TEST("dropping the auxiliary classifier keeps the children's cells") {
   }
 }
 
-TEST("a loaded block has the same bytes and cells, and learns on as if it had never been saved") {
-  for (const Real gate : {0.0F, 0.1F}) {
-    for (const Column n_children : {0U, 1U, 2U, 63U, 64U, 65U, 130U}) {
-      const LearningParams params = learning(gate);
-      SiblingBlock block = trained(true, n_children, random_steps(6, 40, n_children), params);
-      const auto bytes = saved_bytes(block);
-      SiblingBlock loaded = load(bytes);
-      CHECK(saved_bytes(loaded) == bytes);
-      CHECK(same_bits(loaded.auxiliary_cells(), block.auxiliary_cells()));
-      CHECK(cells_of_children(loaded) == cells_of_children(block));
-      for (const Step& step : random_steps(7, 20, n_children)) {
-        learn(block, step, params);
-        learn(loaded, step, params);
-      }
-      CHECK(saved_bytes(loaded) == saved_bytes(block));
-    }
-  }
-}
-
-TEST("an untouched block is saved and loaded") {
-  const SiblingBlock block = load(saved_bytes(SiblingBlock(true, 70)));
-  CHECK(block.has_auxiliary());
-  CHECK_EQ(block.n_children(), 70U);
-  CHECK_EQ(block.n_rows(), 0U);
-  CHECK(block.child_cells(5).empty());
-}
-
-TEST("saved bytes do not tell how a block has grown") {
-  const LearningParams params = learning(0.1F);
-  const std::vector<Step> steps = random_steps(8, 40, 0);
-  for (const Column n_children : {1U, 63U, 64U, 100U, 128U}) {
-    SiblingBlock grown = trained(true, 0, steps, params);
-    for (Column i = 0; i < n_children; ++i) {
-      grown.add_child();
-    }
-    CHECK(saved_bytes(grown) == saved_bytes(trained(true, n_children, steps, params)));
-    grown.drop_auxiliary();
-    CHECK(saved_bytes(grown) == saved_bytes(trained(false, n_children, steps, params)));
-  }
-}
-
-TEST("a touched cell that holds nothing is not saved") {
-  constexpr Real kTiny = std::numeric_limits<Real>::denorm_min();  // half of it, the gradient's part, rounds to 0
-  const StreamExample with_tiny{.features = {2, 5}, .values = {1, kTiny}, .labels = {}, .weight = 1};
-  const StreamExample without{.features = {2}, .values = {1}, .labels = {}, .weight = 1};
-  const SiblingBlock a = trained(false, 2, {{with_tiny, {0}}}, learning());
-  const SiblingBlock b = trained(false, 2, {{without, {0}}}, learning());
-  CHECK_EQ(a.child_cells(0).size(), 1U);
-  CHECK(saved_bytes(a) == saved_bytes(b));
-}
-
 TEST("weights that were solved elsewhere score, and are saved and loaded, like learnt ones") {
   SiblingBlock block(false, 70);  // more than one word of columns
   const std::vector<ChildWeight> first{{0, 0.5F}, {3, -2.0F}, {69, 1.5F}};
@@ -414,21 +278,6 @@ TEST("weights that were solved elsewhere score, and are saved and loaded, like l
 TEST("memory is counted") {
   const SiblingBlock block = trained(true, 10, random_steps(9, 40, 10), learning());
   CHECK(block.memory_bytes() >= block.n_rows() * 11 * 2 * sizeof(Real));
-}
-
-TEST("several blocks lie in a file in the order that they are saved in") {
-  Blocks blocks;
-  for (const Column n_children : {0U, 3U, 70U}) {
-    blocks.emplace_back(trained(true, n_children, random_steps(14, 20, n_children), learning()));
-  }
-  const std::vector<BlockId> order{2, 0, 1, 2};
-  const auto file = test::file_of([&](ArrayWriter& out) { save_blocks(blocks, order, out, "thing"); });
-  const Blocks loaded = load_blocks(test::read_arrays(file), "thing");
-  CHECK_EQ(loaded.size(), order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    loaded[i]->check(kFeatures);
-    CHECK(saved_bytes(*loaded[i]) == saved_bytes(*blocks[order[i]]));
-  }
 }
 
 TEST("a block that others hold is copied before it learns, and only if it does") {
@@ -545,109 +394,4 @@ TEST("weights beyond the range of halves become the largest, and those that roun
   CHECK_EQ(halves.child_cells(1), (std::vector<Cell>{{3, -65504, 0}}));
   CHECK_EQ(halves.child_cells(3), (std::vector<Cell>{{3, -std::ldexp(1.0F, -24), 0}}));
   CHECK_EQ(halves.child_cells(4), (std::vector<Cell>{{3, 0.0999755859375F, 0}}));
-}
-
-TEST("halves that are not finite do not pass the check of a block") {
-  SiblingBlock block = SiblingBlock::only_weights(5);
-  block.set_weights(3, std::vector<ChildWeight>{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}});
-  const auto file = saved_bytes(block.for_prediction(0, true));
-  const auto header = test::read_arrays(file).get<Header>("thing/blocks")[0];
-  const auto cells = test::read_arrays(file).get<std::uint64_t>("thing/cells");
-  CHECK_EQ(header.flags, 4U);
-  CHECK_EQ(header.n_words, 3U);  // a mask, and five halves
-  for (const std::uint64_t wrong : {0x7C00U, 0xFC00U, 0x7E00U, 0x7C01U, 0xFFFFU}) {
-    for (std::size_t i = 0; i < 5; ++i) {
-      const std::size_t word = header.n_slots + 1 + i / 4;
-      const std::uint64_t changed = cells[word] | wrong << (16 * (i % 4));
-      CHECK_THROWS_WITH(FormatError, "weight is not finite",
-                        load(test::with_value(file, "thing/cells", word, changed)));
-    }
-  }
-}
-
-TEST("a block that was saved is the same block, and saved again the same bytes") {
-  const SiblingBlock block = trained(true, 3, random_steps(17, 40, 3), learning());
-  const SiblingBlock canonical = load(saved_bytes(block));
-  canonical.check(kFeatures);
-  CHECK(cells_of_children(canonical) == cells_of_children(block));
-  CHECK(same_bits(canonical.auxiliary_cells(), block.auxiliary_cells()));
-  CHECK(saved_bytes(SiblingBlock(canonical)) == saved_bytes(canonical));  // a copy is its own, and made canonical anew
-}
-
-TEST("blocks whose parts do not fit together are refused when they are opened") {
-  const auto file = saved_bytes(trained(true, 3, random_steps(10, 10, 3), learning()));
-  const Header header = test::read_arrays(file).get<Header>("thing/blocks")[0];
-  const auto refused = [&](auto change, const char* text) {
-    Header changed = header;
-    change(changed);
-    CHECK_THROWS_WITH(FormatError, text, open(test::with_value(file, "thing/blocks", 0, changed)));
-  };
-  refused([](Header& h) { h.n_children = 64; }, "masks");
-  refused([](Header& h) { h.mask_words = 0; }, "masks");
-  refused([](Header& h) { h.flags |= 4; }, "flags");  // halves have no accumulators
-  refused([](Header& h) { h.flags |= 8; }, "flags");
-  refused([](Header& h) { h.mask_words = ~0U; }, "masks");
-  refused([](Header& h) { h.n_rows = static_cast<std::uint32_t>(h.n_slots); }, "slots");
-  refused([](Header& h) { h.n_slots = 0; }, "slots");
-  refused([](Header& h) { h.n_slots = 3; }, "slots");
-  refused([](Header& h) { h.n_slots <<= 40; }, "beyond the end");
-  refused([](Header& h) { h.n_words = ~std::uint64_t{0}; }, "beyond the end");
-  refused([](Header& h) { ++h.n_words; }, "beyond the end");
-  refused([](Header& h) { --h.n_words; }, "left over");
-}
-
-TEST("content that could do harm does not pass the check of a block") {
-  const auto file = saved_bytes(trained(false, 2, random_steps(10, 10, 2), learning()));
-  const auto cells = test::read_arrays(file).get<std::uint64_t>("thing/cells");
-  const Header header = test::read_arrays(file).get<Header>("thing/blocks")[0];
-  const auto with_header = [&](auto change) {
-    Header changed = header;
-    change(changed);
-    return test::with_value(file, "thing/blocks", 0, changed);
-  };
-  CHECK_THROWS_WITH(FormatError, "beyond the last column", load(with_header([](Header& h) { h.n_children = 1; })));
-  CHECK_THROWS_WITH(FormatError, "as many", load(with_header([](Header& h) { --h.n_rows; })));
-  CHECK_THROWS(FormatError, load(with_header([](Header& h) { h.flags ^= 2; })));  // accumulators
-  CHECK_THROWS(FormatError, load(with_header([](Header& h) { h.flags ^= 6; })));  // and halves
-  load(with_header([](Header& h) { h.flags ^= 1; }));                             // an auxiliary classifier of zeros
-
-  const auto with_cell = [&](std::size_t i, std::uint64_t value) {
-    return test::with_value(file, "thing/cells", i, value);
-  };
-  std::vector<std::size_t> used;  // slots
-  for (std::size_t i = 0; i < header.n_slots; ++i) {
-    if (cells[i] >> 32 != kNone) {
-      used.push_back(i);
-    }
-  }
-  const std::uint64_t first = cells[used[0]];  // the row, then the feature
-  const std::uint64_t row = first >> 32;
-  CHECK_THROWS_WITH(FormatError, "row of its own", load(with_cell(used[0], (header.n_words << 32) | (first & kNone))));
-  CHECK_THROWS_WITH(FormatError, "no name", load(with_cell(used[0], (first >> 32 << 32) | kFeatures)));
-  CHECK_THROWS_WITH(FormatError, "looked for", load(with_cell(used[0], (first >> 32 << 32) | 99)));
-  CHECK_THROWS_WITH(FormatError, "as many", load(with_cell(used[0], ~std::uint64_t{0})));
-  const std::uint64_t second = cells[used[1]];
-  CHECK_THROWS_WITH(FormatError, "row of its own", load(with_cell(used[1], (first >> 32 << 32) | (second & kNone))));
-  const std::size_t mask = header.n_slots + row;
-  CHECK_THROWS_WITH(FormatError, "beyond the last column", load(with_cell(mask, cells[mask] | 8)));
-  CHECK_THROWS_WITH(FormatError, "no cell", load(with_cell(mask, 0)));
-  constexpr std::uint64_t kNoNumbers = 0x7FC00000'7FC00000;
-  CHECK_THROWS_WITH(FormatError, "weight is not finite", load(with_cell(mask + 1, kNoNumbers)));
-  CHECK_THROWS_WITH(FormatError, "no sum of squares", load(with_cell(mask + 2, kNoNumbers)));
-  CHECK_THROWS_WITH(FormatError, "no sum of squares", load(with_cell(mask + 2, 0xBF800000'BF800000)));
-  CHECK_THROWS_WITH(FormatError, "no name", open(file).check(3));
-}
-
-TEST("a truncated file of blocks throws wherever it ends") {
-  const auto file = saved_bytes(trained(true, 3, random_steps(10, 3, 3), learning()));
-  for (std::size_t n = 0; n < file.size(); ++n) {
-    CHECK_THROWS(FormatError, open({file.begin(), file.begin() + static_cast<std::ptrdiff_t>(n)}));
-  }
-}
-
-TEST("rows in a block without columns throw") {
-  const auto file = saved_bytes(trained(false, 1, random_steps(10, 3, 1), learning()));
-  Header header = test::read_arrays(file).get<Header>("thing/blocks")[0];
-  header.n_children = 0;
-  CHECK_THROWS_WITH(FormatError, "beyond the last column", load(test::with_value(file, "thing/blocks", 0, header)));
 }

@@ -137,6 +137,47 @@ TEST("rows of many texts are sorted and of norm 1") {
   CHECK_EQ(features.terms().n_texts(), 3U);
 }
 
+TEST("further features are counted once a text, whether or not they share an id") {
+  for (const std::uint32_t hash_bits : {0U, 1U}) {
+    TextParams params = kPlainText;
+    params.hash_bits = hash_bits;
+    TextFeatures features(params);
+    TextRow row;
+    const std::vector<Name> names{{.text = "b", .number = 0}, {.text = {}, .number = 7}, {.text = "a", .number = 0}};
+    const std::vector<Real> values{3, 2, 1};
+    const std::vector<std::int64_t> bounds{0, 3};
+    const NamedRows rows{{bounds}, {names, {}}, values};
+    for (std::uint32_t n = 1; n <= 3; ++n) {
+      features.learn("a b c", row);
+      features.learn_further(rows, 0, row);
+      CHECK_EQ(row.ids.size(), row.values.size());
+      for (const FeatureId id : row.ids) {
+        CHECK_EQ(features.terms().n_texts_with(id), n);
+      }
+    }
+    CHECK_EQ(features.terms().size(), hash_bits == 0 ? 6U : 2U);
+  }
+}
+
+TEST("known further features stay when new ones take the places of others") {
+  TextParams params = kPlainText;
+  params.max_features = 3;
+  TextFeatures features(params);
+  TextRow row;
+  const std::vector<Name> names{{.text = "a", .number = 0}, {.text = "z", .number = 0}};
+  const std::vector<Real> values{1, 1};
+  const std::vector<std::int64_t> both{0, 2};
+  const std::vector<std::int64_t> one{0, 1};
+  const std::vector<Name> last{names[1]};
+  features.learn("x y", row);
+  features.learn_further({{one}, {last, {}}, values}, 0, row);
+  const FeatureId z = row.ids.back();
+  features.learn("x", row);  // y and z are the rarest
+  features.learn_further({{both}, {names, {}}, values}, 0, row);
+  CHECK_EQ(row.ids.back(), z);
+  CHECK_EQ(features.terms().n_texts_with(z), 2U);
+}
+
 TEST("settings that do not go together are refused") {
   const auto changed = [](std::uint32_t TextParams::* setting, std::uint32_t value) {
     TextParams params = kPlainText;

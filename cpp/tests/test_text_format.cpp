@@ -97,6 +97,16 @@ TEST("a header that disagrees is refused") {
   CHECK_THROWS_WITH(InvalidInput, "line 1: there is no example", parse(""));
 }
 
+TEST("labels as LIBSVM writes them, with a sign or a point") {
+  const LabelledRows rows = parse("+1 1:1\n2.0,+3.,0.00 1:1\n");
+  CHECK(rows.labels == Indices{1, 0, 2, 3});
+  CHECK(rows.y_indptr == Pointers{0, 1, 4});
+  for (const std::string label : {"-1", "1.5", "+", ".", "+-1", "1.0.0", "1e0", "++1", ".0", "+9999999999"}) {
+    CHECK_THROWS_WITH(InvalidInput, "line 1: label '" + label + "' is ", parse(label + " 1:1\n"));
+  }
+  CHECK_THROWS_WITH(InvalidInput, "line 2: label '+2' is ", parse("1 2 2\n+2 1:1\n"));
+}
+
 TEST("lines of a stream: what is wrong is left out and told") {
   const ParsedLines parsed = parse_lines("4,1 8:0.5 2:1\nx 1:1\n\n0 3:1 5:\r\n1 7:2 # good\n9 9:9", {9, 5});
   CHECK(parsed.rows.x_indptr == Pointers{0, 2, 2, 3});

@@ -27,6 +27,10 @@ _Matrix: TypeAlias = "sp.csr_array[np.float32, tuple[int, int]]"
 
 _BLOCK_BYTES = 1 << 20
 
+_NEGATIVE = (
+    "Labels are the columns of a matrix here. Read labels such as -1 and +1 by oplt.files.read(path, format='xmlc')."
+)
+
 _OWN_WORDS = 4  # of each label
 _TOPIC_WORDS = 20  # shared by the labels of a topic
 _COMMON_WORDS = 500  # that tell nothing
@@ -38,8 +42,9 @@ def load_xmlc(path: str | os.PathLike[str], *, threads: int | None = None) -> tu
 
     The first line may be a header `N d m`: the numbers of examples, features and labels. Each other line is an example
     `l1,l2,... f:v f:v ...`: its labels and its non-zero features with their values. A line that begins with a blank or
-    with a pair `f:v` has no label. Labels and features are integers from 0 and taken as they are; LIBSVM files often
-    count features from 1, column 0 is then empty. Blanks are spaces and tabs, as many as you like. What follows a `#`
+    with a pair `f:v` has no label. Labels and features are integers from 0 and taken as they are; labels may also be
+    written as `+1` and `1.0`. LIBSVM files often count features from 1, column 0 is then empty. Labels of -1 cannot be
+    columns: `oplt.files.read` takes them. Blanks are spaces and tabs, as many as you like. What follows a `#`
     is ignored, and so is a line that holds nothing else.
 
     An empty line is an example with neither labels nor features, except at the end of the file, where it is ignored
@@ -83,7 +88,8 @@ def load_xmlc(path: str | os.PathLike[str], *, threads: int | None = None) -> tu
     try:
         x, (labels, y_indptr), (n_features, n_labels) = _core.parse_text(text, n_threads)
     except InvalidInputError as error:
-        raise error.at(f"{os.fspath(path)}, {error.where}") from None
+        located = error.at(f"{os.fspath(path)}, {error.where}")
+        raise (located.with_hint(_NEGATIVE) if error.what.startswith("label '-") else located) from None
     ones = np.ones(len(labels), dtype=np.float32)
     return _as_csr(*x, n_features), _as_csr(ones, labels, y_indptr, n_labels)
 

@@ -32,9 +32,11 @@ _LARGE = 20  # the value of a feature beside a text of norm 1
 _MOST_SEEN = 1 << 16  # labels that are known to have been looked at
 _FEW = 64  # labels that cost nothing to look at
 _FEWEST = 6  # labels that a pattern without pieces of their own takes
-_MOST_RECENT = 512  # single examples whose labels are looked at together
+_FIRST = 32  # single examples whose labels are looked at as they come
+_MOST_BETWEEN = 1024  # single examples between two looks at labels that are new to the model
 
 Known = Callable[[list[Any]], list[bool]]
+LabelsSince = Callable[[int, int], tuple[int, list[Any]]]
 
 
 def warn(code: str, what: str, hint: str) -> None:
@@ -71,10 +73,13 @@ class LabelDoubts:
     ----------
     known
         Tells which of some names the model has as labels.
+    since
+        Tells how many labels the model has, and the names of those from a number on, at most so many.
     """
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: Known, since: LabelsSince = lambda _begin, _most: (0, [])) -> None:
         self._known = known
+        self._since = since
         self._told: set[str] = set()
         self._kinds: set[bool] = set()  # of labels: strings or not
         self._joined: dict[str, dict[str, list[str]]] = {separator: {} for separator in SEPARATORS}
@@ -82,23 +87,33 @@ class LabelDoubts:
         self._seen: set[Any] = set()  # most labels come again, and need not be looked at again
         self._n_seen = 0
         self._next_look = 1  # at evidence that needs the whole: when twice as much has been seen, so it costs little
-        self._recent: list[Any] = []
-        self._most_recent = 1
+        self._n_singles = 0
+        self._next_single = 1
+        self._n_labels = 0  # of the model, at the last look at those that are new
 
     def note(self, labels: Any) -> None:
-        """Keep the labels of one example that has been learnt, and look at them when there are enough."""
-        recent = self._recent
-        recent.append(labels)
-        if len(recent) >= self._most_recent:
-            self._recent = []
-            self._most_recent = min(2 * self._most_recent, _MOST_RECENT)
-            names: list[Any] = []
-            for row in recent:
-                if type(row) in (list, tuple, set):  # going through others may raise, and the example is learnt
-                    names.extend(row)
-                else:
-                    names.append(row)
+        """Look at the labels of one example that has been learnt, if it is one of the first.
+
+        Later, look at all labels that are new to the model, now and then: an example itself costs nothing then, and
+        nothing of it is kept.
+        """
+        self._n_singles += 1
+        if self._n_singles >= self._next_single:
+            self._look_at_single(labels)
+
+    def _look_at_single(self, labels: Any) -> None:
+        n = self._n_singles
+        if n <= _FIRST:
+            self._next_single = n + 1
+            # Going through others than these may raise, and the example has been learnt.
+            names = labels if type(labels) in (list, tuple, set) else [labels]
             self.look_at([name for name in names if isinstance(name, (str, int))])
+            if n == _FIRST:
+                self._n_labels, _ = self._since(0, 0)
+        else:
+            self._next_single = n + min(n, _MOST_BETWEEN)
+            self._n_labels, new = self._since(self._n_labels, _MOST)
+            self.look_at(new)
 
     def look_at(self, names: list[Any] | npt.NDArray[np.int32]) -> None:
         """Look at the labels of some examples."""

@@ -193,7 +193,7 @@ class OnlinePLT(Predictor):
         self._settings = settings
         self._core = core
         self._threads = count("threads", threads)
-        self._doubts = LabelDoubts(core.known_labels)
+        self._doubts = LabelDoubts(core.known_labels, core.labels_since)
         self._begin()
         forks.wait_for(core)
 

@@ -132,10 +132,10 @@ class TextSettings:
     )
 
     symbols: bool = _setting(
-        False,
+        True,
         Flag(),
-        "Take emoji as words and C++, C# as such; let character n-grams see punctuation and symbols.",
-        "False: words of letters, numbers and underscores only, and characters of words only.",
+        "Keep C++, C# and emoji as words, and let character n-grams see punctuation and symbols.",
+        "False: words consist of letters, numbers and underscores only, and character n-grams are those of words.",
     )
     token_pattern: str | None = _setting(
         None,

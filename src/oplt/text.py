@@ -36,9 +36,10 @@ class TextFeatures:
 
     A word is a run of letters, numbers and underscores of any script; accents and vowel signs belong to it, upper and
     lower case are the same. Each letter of a script that puts no space between words (Chinese characters, Hiragana,
-    Thai, Lao, Khmer, Burmese) is a word. Everything else lies between words. With ``symbols=True``, a ``+``, ``++`` or
-    ``#`` at its end belongs to a word (C++, C#), each emoji is a word, and character n-grams are those of what lies
-    between two blanks, with punctuation and symbols.
+    Thai, Lao, Khmer, Burmese) is a word. A ``+``, ``++`` or ``#`` at its end belongs to a word (C++, C#), and each
+    emoji is a word. Everything else lies between words. Character n-grams are those of what lies between two blanks,
+    with punctuation and symbols. ``symbols=False`` has neither: no symbols in words, no emoji, and the characters of
+    words only.
 
     Parameters
     ----------
@@ -199,7 +200,7 @@ class TextFeatures:
 
 
 def _from_bytes(cls: type[TextFeatures], settings: dict[str, Any], data: bytes) -> TextFeatures:
-    checked = TextSettings(**settings)
+    checked = TextSettings(**{"symbols": False, **settings})  # of pickles that are older than the setting
     return cls._of(checked, _core.TextFeatures.load(checked.to_core(), np.frombuffer(data, dtype=np.uint8)))
 
 

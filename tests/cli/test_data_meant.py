@@ -115,3 +115,72 @@ def test_signs_of_libsvm_are_labels(tmp_path: Path) -> None:
     assert sorted(OnlinePLT.load(target).tree.leaves()[1]) == [-1, 1]
     (measures,) = json_lines(run("evaluate", target, data, "--json", "-q").stdout)
     assert measures["measures"]["P@1"] == 1.0
+
+
+def test_more_is_skipped_than_there_is(tmp_path: Path) -> None:
+    data = write(tmp_path / "x.jsonl", '{"text": "a", "label": "x"}\n{"text": "b", "label": "y"}\n')
+    target = tmp_path / "m.oplt"
+    run("train", data, "--model", target)
+    before = target.read_bytes()
+    error = refused("learn", target, data, "--skip", 5)
+    assert "the first 5 examples are to be skipped, as already learnt, but there are only 2" in error
+    assert target.read_bytes() == before
+    assert "but there are only 2" in refused("progressive", data, "--skip", 3)
+    assert "Learnt 0 examples" in run("learn", target, data, "--skip", 2).stderr  # as after an interruption
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["train", "", "--model", "m.oplt"], "DATA...: "),
+        (["train", "x.jsonl", "--model", ""], "--model: "),
+        (["predict", "", "x.jsonl"], "MODEL: "),
+        (["predict", "m.oplt", "x.jsonl", "--out", ""], "--out: "),
+        (["evaluate", "m.oplt", "x.jsonl", ""], "DATA...: "),
+        (["convert", "x.jsonl", ""], "OUT: "),
+        (["inspect", ""], "MODEL: "),
+    ],
+)
+def test_an_empty_name_is_not_the_present_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = write(tmp_path / "x.jsonl", '{"text": "a", "label": "x"}\n{"text": "b", "label": "y"}\n')
+    run("train", data, "--model", "m.oplt")
+    error = refused(*words, code=2)
+    assert f"{says}the name of the file is empty. Is a shell variable not set?" in error
+    assert "this is a folder" in refused("train", ".", "--model", "n.oplt")
+
+
+def test_what_is_read_is_not_replaced(tmp_path: Path) -> None:
+    data = write(tmp_path / "x.jsonl", '{"text": "a", "label": "x"}\n{"text": "b", "label": "y"}\n')
+    target, other = tmp_path / "m.oplt", tmp_path / "link.svg"
+    run("train", data, "--model", target)
+    other.symlink_to(target)
+    model = target.read_bytes()
+    for words in (
+        ["tree", target, "--out", other],
+        ["tree", target, "--format", "text", "--out", target],
+        ["predict", target, data, "--out", data],
+        ["predict", target, data, "--to", "jsonl", "--out", target],
+        ["convert", data, data, "--to", "jsonl"],
+        ["train", data, target, "--model", target],
+        ["learn", target, data, "--out", data],
+    ):
+        error = refused(*words, "-f", code=2)
+        assert "is read by this command" in error
+    copy = write(tmp_path / "x.csv", "text,label\na,x\n")
+    assert "is read by this" in refused("evaluate", target, copy, "--per-label", "--out", copy, "-f", code=2)
+    assert target.read_bytes() == model
+    assert "is not an oplt model" not in run("learn", target, data).stderr  # in place, a model may be
+
+
+def test_numbers_that_are_too_large_are_told_as_such(tmp_path: Path) -> None:
+    for number in ("1e400", "-1e999", "1" + 400 * "0"):
+        example = {"features": {"a": 0}, "label": "x"}
+        data = write(tmp_path / "x.jsonl", json.dumps(example).replace("0", number) + "\n")
+        error = refused("train", data, "--model", tmp_path / "m.oplt")
+        assert "too large" in error
+        assert "must be finite" in error
+    data = write(tmp_path / "x.jsonl", '{"features": {"a": 1}, "label": "x", "weight": 1e400}\n')
+    assert "too large" in refused("train", data, "--model", tmp_path / "m.oplt")

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import permutations
@@ -168,3 +170,41 @@ def test_features_beside_a_text_that_outweigh_it_are_told() -> None:
         model.learn_one({"text": "some words", "year": 2020}, "a")
     with no_warning():
         OnlinePLT(features="text").learn_one({"text": "some words", "year": "2020"}, "a")
+
+
+def test_single_examples_that_come_late_are_looked_at_by_what_is_new_to_the_model() -> None:
+    model = OnlinePLT()
+    for i in range(300):
+        model.learn_one({"a": 1.0}, f"label {i % 9}")
+    with warns("labels-of-two-types"):
+        for i in range(3000):
+            model.learn_one({"a": 1.0}, 7 if i == 100 else "7" if i == 200 else "label 1")
+
+
+@pytest.mark.parametrize("n", [1, 10, 40, 200])
+def test_nothing_of_an_example_is_kept(n: int) -> None:
+    class Labels(list):  # type: ignore[type-arg]
+        pass
+
+    model = OnlinePLT()
+    labels = [Labels([f"label {i}"]) for i in range(n)]
+    gone = [weakref.ref(row) for row in labels]
+    for row in labels:
+        model.learn_one({"a": 1.0}, row)
+    del row, labels
+    gc.collect()
+    assert all(ref() is None for ref in gone)
+    mine = ["x"]
+    model.learn_one({"a": 1.0}, mine)
+    mine.extend(["y|z", "y", "z"])  # after it was learnt
+    with no_warning():
+        for _ in range(1200):
+            model.learn_one({"a": 1.0}, "x")
+
+
+def test_values_without_names_are_an_example_only_if_there_are_any() -> None:
+    model = OnlinePLT()
+    for empty in ([], (), np.zeros(0)):
+        with pytest.raises(InvalidInputError, match="must be a mapping"):
+            model.learn_one(empty, "a")
+    assert model.n_examples == 0

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 from oplt import InvalidInputError, OnlinePLT, OpltWarning, files
+from oplt.datasets import load_xmlc
 
 
 def read(data: str, format: str, **columns: Any) -> files.Batch:  # noqa: A002
@@ -210,3 +211,21 @@ def test_a_name_in_another_case_is_kept_as_it_is_asked_for(tmp_path: Path) -> No
     parquet.write_table(arrow.table({"Text": ["a b"], "Labels": [["x"]]}), tmp_path / "t.parquet")
     (batch,) = files.read(tmp_path / "t.parquet", columns=columns)
     assert (batch.X, batch.Y, batch.kept) == (["a b"], [["x"]], both)
+
+
+@pytest.mark.parametrize("label", ["+1", "1.0", "1.", "1"])
+def test_load_xmlc_takes_labels_of_libsvm(tmp_path: Path, label: str) -> None:
+    path = tmp_path / "x.svm"
+    path.write_text(f"{label} 1:0.5\n0 2:1\n{label},2 1:1\n")
+    _, Y = load_xmlc(path)
+    assert Y.toarray().tolist() == [[0, 1, 0], [1, 0, 0], [0, 1, 1]]
+
+
+def test_load_xmlc_says_what_reads_negative_labels(tmp_path: Path) -> None:
+    path = tmp_path / "x.svm"
+    path.write_text("+1 1:0.5\n-1 2:1\n")
+    with pytest.raises(InvalidInputError, match=r"line 2: label '-1' is not a .*oplt.files.read\(path") as caught:
+        load_xmlc(path)
+    assert caught.value.hint
+    (batch,) = files.read(path, format="xmlc")
+    assert batch.Y == [[1], [-1]]

@@ -16,16 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from oplt import (
-    PLT,
-    InvalidInputError,
-    InvalidParameterError,
-    ModelFormatError,
-    OnlinePLT,
-    OpltError,
-    OpltWarning,
-    files,
-)
+from oplt import PLT, InvalidInputError, InvalidParameterError, ModelFormatError, OnlinePLT, OpltError, files
 from tests.fuzz.model_files import arrays_of, file_of, with_array
 
 _MASK = 2**64 - 1
@@ -186,7 +177,7 @@ def fragile() -> list[tuple[object, object]]:
     growing.update({Index(i, grow): float(i) for i in range(1, 50)})
     made.append((growing, ["a"]))
     labels: list[object] = []
-    labels += [*(str(i) * 100 for i in range(50)), Index(7, labels.clear), *map(str, range(50))]
+    labels += [*(str(i) * 100 for i in range(50)), Index(7, labels.clear), *(f"label {i}" for i in range(50))]
     made.append(({"a": 1.0}, labels))
     wrong: dict[object, object] = {"a": 1.0}
     wrong.update({"b": Wrong(wrong.clear), "c" * 100: 1.0})
@@ -215,7 +206,7 @@ def test_examples_that_change_while_they_are_read(number: int) -> None:
         lambda x, labels: PLT.fit([x, {"z": 1.0}], [labels, ["b"]]),
     ]
     for call in calls:
-        with suppress(OpltError, OpltWarning, RuntimeError, ZeroDivisionError):
+        with suppress(OpltError, RuntimeError, ZeroDivisionError):
             call(*fragile()[number])
     model.learn_one({"a": 1.0}, "b")
     assert model.predict_one({"a": 1.0})

@@ -10,7 +10,7 @@ import hashlib
 import math
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oplt.cli._console import WrongDataError, WrongUsageError
+from oplt.cli._console import COMMAND_LINE, WrongDataError, WrongUsageError
 from oplt.cli._hints import FORMATS
 from oplt.wording import briefly
 
@@ -72,6 +72,18 @@ class Seconds(click.FloatRange):
 
 class Command(click.Command):
     """A command whose help shows its options in sections, those that matter most first."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Refuse empty names of files, which would mean the present folder."""
+        empty = {""} if "." in ctx.meta.get(COMMAND_LINE, []) else {"", Path()}
+        for param in self.get_params(ctx):
+            given = ctx.params.get(param.name or "")
+            names = given if isinstance(given, tuple) else (given,)
+            if isinstance(param.type, click.Path) and empty.intersection(names):
+                name = param.opts[0] if isinstance(param, click.Option) else param.make_metavar(ctx)
+                msg = f"{name}: the name of the file is empty. Is a shell variable not set?"
+                raise WrongUsageError(msg)
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, section by section."""
@@ -310,8 +322,11 @@ def beside(target: Path, suffix: str) -> Path:
     return target.with_name(name)
 
 
-def check_target(path: Path, *, force: bool, is_model: bool = False) -> None:
-    """Refuse a target that is there, or that cannot be written, before hours of work are done for it."""
+def check_target(path: Path, *, force: bool, is_model: bool = False, inputs: Iterable[str | Path] = ()) -> None:
+    """Refuse a target that is there, that is read, or that cannot be written, before hours of work are done for it."""
+    if path.is_file() and any(Path(read).is_file() and path.samefile(read) for read in inputs):
+        msg = f"{path} is read by this command, and would be replaced by what it writes: give another name"
+        raise WrongUsageError(msg)
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if path.is_file() and not force:

@@ -44,7 +44,8 @@ class Stream:
         self._paths = paths
         self._data = data
         self._passes = passes
-        self._skip = skip
+        self._skip = skip  # what is left of it
+        self._n_to_skip = skip
         self._kind: tuple[str, str] | None = None  # and where it was found
         self._reader: Reader | None = None
         self._size = 0  # bytes of the file that is being read
@@ -76,6 +77,14 @@ class Stream:
                     self._errors += self._reader.skipped.errors
                 self._reader = None
                 self._n_done += self._size
+        if self._skip and n_of_a_pass:
+            raise InvalidInputError(
+                "skip-beyond-end",
+                f"the first {self._n_to_skip:,} examples are to be skipped, as already learnt, but there are only"
+                f" {self._n_to_skip - self._skip:,}",
+                where=", ".join(map(_name, self._paths)),
+                hint="Nothing was learnt, and nothing was saved.",
+            )
         if not n_of_a_pass:
             why = f": {message_of(self._errors[0])}" if self._errors else ""
             raise InvalidInputError(

@@ -77,7 +77,7 @@ def command(
         msg = "--to-separator must not be empty"
         raise WrongUsageError(msg)
     if target != STANDARD_OUTPUT:
-        check_target(Path(target), force=force)
+        check_target(Path(target), force=force, inputs=[source])
     with Bar("Converting") as bar:
         done = convert(
             source,

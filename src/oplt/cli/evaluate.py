@@ -115,7 +115,7 @@ def command(
     which rare labels count more, by how often they occur in --train-data (Jain et al. 2016, A = 0.55, B = 1.5).
     """
     if out is not None:
-        _check_out(out, per_label=per_label, force=force)
+        _check_out(out, [model_path, *data_paths], per_label=per_label, force=force)
     stream = Stream(data_paths, data)
     model = PLT.load(model_path, threads=threads)
     scores = Scores(cutoffs, propensities=_propensities(train_data, data) if train_data else None)
@@ -145,7 +145,7 @@ def command(
     note(f"{number_of(scores.n_examples, 'example')}, {speed:,.0f} predicted a second.")
 
 
-def _check_out(out: Path, *, per_label: bool, force: bool) -> None:
+def _check_out(out: Path, inputs: list[str | Path], *, per_label: bool, force: bool) -> None:
     """Refuse what cannot be written before anything is measured."""
     if not per_label:
         msg = "--out writes the report of --per-label: give --per-label, too"
@@ -153,7 +153,7 @@ def _check_out(out: Path, *, per_label: bool, force: bool) -> None:
     if out.suffix not in _SUFFIXES:
         msg = f"{out}: the name must end in {', '.join(_SUFFIXES)}, which tells the format"
         raise WrongUsageError(msg)
-    check_target(out, force=force)
+    check_target(out, force=force, inputs=inputs)
 
 
 def _write(labels: LabelScores, out: Path) -> None:

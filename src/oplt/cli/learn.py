@@ -87,7 +87,7 @@ def command(
     """
     target = out or model_path
     in_place = target.resolve() == model_path.resolve()
-    check_target(target, force=force or in_place, is_model=not in_place)
+    check_target(target, force=force or in_place, is_model=not in_place, inputs=data_paths)
     stream = Stream(data_paths, data, skip=skip)
     with interruptible(), locked(target, wait=math.inf if wait is None else wait):
         check_target(target, force=force or in_place, is_model=not in_place)  # it may have come while this one waited

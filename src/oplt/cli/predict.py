@@ -115,7 +115,7 @@ def command(
     keep = data.columns(with_labels=False).keep
     answers = Answers(to_format or format_of(out), keep, to_separator, numbered=data.on_error == "skip")
     if out is not None:
-        check_target(out, force=force)
+        check_target(out, force=force, inputs=[model_path, data_path])
     model = PLT.load(model_path, threads=threads)
     if data_path == STANDARD_INPUT and sys.stdin.isatty():
         data = _at_a_terminal(model, data)

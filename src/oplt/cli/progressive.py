@@ -90,7 +90,7 @@ def command(
     report. At Ctrl-C or SIGTERM, the model is saved as it is, if --model was given, and how to go on is told.
     """
     if target is not None:
-        check_target(target, force=force, is_model=True)
+        check_target(target, force=force, is_model=True, inputs=data_paths)
     if start is not None and (model_options.paper or model_options.settings or model_options.text):
         msg = f"{start} has its settings already: --from goes without those of a new model"
         raise WrongUsageError(msg)

@@ -92,7 +92,7 @@ def command(
     The exit code is 3 if the model is saved but of no use: no example had labels, or features, or there is only one
     label and lines were left out by --on-error skip.
     """
-    check_target(target, force=force, is_model=True)
+    check_target(target, force=force, is_model=True, inputs=data_paths)
     with interruptible(), locked(target):
         check_target(target, force=force, is_model=True)  # it may have come just now
         training = _Training(data_paths, data, passes, model_options, target, checkpoint, threads)

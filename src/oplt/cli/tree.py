@@ -66,7 +66,7 @@ def command(
         msg = "--label and --depth cannot be given together: --label draws the way to a label, however deep it is"
         raise WrongUsageError(msg)
     if out is not None:
-        check_target(out, force=force)
+        check_target(out, force=force, inputs=[model_path])
     tree = _load(model_path)
     asked = {"depth": depth, "children": children, "label": None if label is None else _named(tree, label)}
     given = {name: value for name, value in asked.items() if value is not None}
