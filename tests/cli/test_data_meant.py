@@ -100,9 +100,9 @@ def test_an_empty_line_is_a_text(model: Path) -> None:
 
 def test_a_pattern_of_words_is_an_option(tmp_path: Path, texts: Path) -> None:
     target = tmp_path / "m.oplt"
-    run("train", texts, "--model", target, "--token-pattern", r"\S+", "--symbols")
+    run("train", texts, "--model", target, "--token-pattern", r"\S+", "--no-symbols")
     settings = OnlinePLT.load(target).settings["features"]
-    assert (settings["token_pattern"], settings["symbols"]) == (r"\S+", True)
+    assert (settings["token_pattern"], settings["symbols"]) == (r"\S+", False)
     assert "regular expression" in refused(
         "train", texts, "--model", tmp_path / "n.oplt", "--token-pattern", "(", code=2
     )

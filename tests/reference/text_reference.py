@@ -51,7 +51,7 @@ def symbols_at_end(text: str, place: int) -> str:
     return run[0] if run[0] == "++" or (run[0] in ("+", "#") and not goes_on) else ""
 
 
-def words(text: str, *, symbols: bool = False) -> list[str]:  # noqa: C901, PLR0912 (plain, and in one piece)
+def words(text: str, *, symbols: bool = True) -> list[str]:  # noqa: C901, PLR0912 (plain, and in one piece)
     found: list[str] = []
     is_open = False  # whether a letter would go on with the last word
     has_word = False  # whether a mark would
@@ -118,7 +118,7 @@ class TextFeatures:
     idf: bool = True
     sublinear: bool = True
     max_features: int | None = None
-    symbols: bool = False
+    symbols: bool = True
 
     n_texts: int = 0
     names: list[str] = field(default_factory=list)

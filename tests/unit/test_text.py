@@ -40,7 +40,7 @@ def names_of(text: str, **settings: Any) -> set[Any]:
         ("ภาษา", {"ภ", "า", "ษ"}),
         ("cafe\u0301 café", {"cafe\u0301", "café"}),
         ("co\u00adoperate می\u200cخواهم", {"cooperate", "میخواهم"}),
-        ("❤\ufe0f 👩\u200d💻 ok", {"ok"}),
+        ("❤\ufe0f 👩\u200d💻 ok", {"❤", "👩", "💻", "ok"}),
         ("a\ud800b \udfff", {"a", "b"}),  # lone surrogates are no characters
         ("nul\0byte", {"nul", "byte"}),
         ("𝒳 𐐀", {"𝒳", "𐐨"}),
@@ -63,7 +63,7 @@ def test_every_old_character_is_what_python_says_it_is(*, symbols: bool) -> None
         assert set(row) == set(reference.words(text, symbols=symbols)), ascii(text)
 
 
-@pytest.mark.parametrize("settings", [*SETTINGS, *({**settings, "symbols": True} for settings in SETTINGS)], ids=str)
+@pytest.mark.parametrize("settings", [*SETTINGS, *({**settings, "symbols": False} for settings in SETTINGS)], ids=str)
 def test_rows_and_counts_are_those_of_the_plain_version(settings: dict[str, Any]) -> None:
     features, plain = TextFeatures(**settings), reference.TextFeatures(**settings)
     texts = TEXTS + texts_and_labels(60)[0]
