@@ -9,9 +9,11 @@ or raises InvalidParameterError.
 from __future__ import annotations
 
 import operator
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -19,7 +21,7 @@ import numpy as np
 from oplt.errors import InvalidParameterError
 from oplt.wording import briefly
 
-__all__ = ["Bounds", "Check", "Choice", "Flag", "Integer", "Number", "count", "refuse"]
+__all__ = ["Bounds", "Check", "Choice", "Flag", "Integer", "Number", "count", "path_of", "refuse"]
 
 LARGEST_COUNT = 2**31
 
@@ -212,3 +214,10 @@ class Bounds:
         if least > most:
             refuse(name, "(least, most), the least first", value)
         return least, most
+
+
+def path_of(given: str | os.PathLike[str]) -> Path:
+    """Refuse an empty path, which `Path` takes for the present folder."""
+    if not os.fspath(given):
+        refuse("path", "the name of a file", given)
+    return Path(given)

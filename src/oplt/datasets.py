@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from oplt import _core
 from oplt._typing import FloatArray, PointerArray
-from oplt.checks import Number, count
+from oplt.checks import Number, count, path_of
 from oplt.compression import LONGEST_MAGIC, by_magic, telling_damage
 from oplt.errors import InvalidInputError
 
@@ -84,7 +84,7 @@ def load_xmlc(path: str | os.PathLike[str], *, threads: int | None = None) -> tu
     ((2, 4), [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     """
     n_threads = count("threads", (os.cpu_count() or 1) if threads is None else threads)
-    text = _read(Path(path))
+    text = _read(path_of(path))
     try:
         x, (labels, y_indptr), (n_features, n_labels) = _core.parse_text(text, n_threads)
     except InvalidInputError as error:

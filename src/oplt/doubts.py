@@ -87,33 +87,34 @@ class LabelDoubts:
         self._seen: set[Any] = set()  # most labels come again, and need not be looked at again
         self._n_seen = 0
         self._next_look = 1  # at evidence that needs the whole: when twice as much has been seen, so it costs little
-        self._n_singles = 0
-        self._next_single = 1
         self._n_labels = 0  # of the model, at the last look at those that are new
 
-    def note(self, labels: Any) -> None:
-        """Look at the labels of one example that has been learnt, if it is one of the first.
+    def note(self, labels: Any, n_singles: int) -> int:
+        """Look at the labels of the first single examples; later, now and then, at all that are new to the model.
 
-        Later, look at all labels that are new to the model, now and then: an example itself costs nothing then, and
-        nothing of it is kept.
+        An example costs nothing then, and nothing of it is kept.
+
+        Parameters
+        ----------
+        labels
+            The labels of an example that has been learnt by itself.
+        n_singles
+            How many there have been, with this one.
+
+        Returns
+        -------
+        When to look again: the number of a single example.
         """
-        self._n_singles += 1
-        if self._n_singles >= self._next_single:
-            self._look_at_single(labels)
-
-    def _look_at_single(self, labels: Any) -> None:
-        n = self._n_singles
-        if n <= _FIRST:
-            self._next_single = n + 1
-            # Going through others than these may raise, and the example has been learnt.
-            names = labels if type(labels) in (list, tuple, set) else [labels]
-            self.look_at([name for name in names if isinstance(name, (str, int))])
-            if n == _FIRST:
-                self._n_labels, _ = self._since(0, 0)
-        else:
-            self._next_single = n + min(n, _MOST_BETWEEN)
+        if n_singles > _FIRST:
             self._n_labels, new = self._since(self._n_labels, _MOST)
             self.look_at(new)
+            return n_singles + min(n_singles, _MOST_BETWEEN)
+        # Going through others than these may raise, and the example has been learnt.
+        names = labels if type(labels) in (list, tuple, set) else [labels]
+        self.look_at([name for name in names if isinstance(name, (str, int))])
+        if n_singles == _FIRST:
+            self._n_labels, _ = self._since(0, 0)
+        return n_singles + 1
 
     def look_at(self, names: list[Any] | npt.NDArray[np.int32]) -> None:
         """Look at the labels of some examples."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from concurrent.futures import Future
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from oplt import _core, forks, persistence
 from oplt._typing import FloatArray, LabelRows, Labels, Row, Rows
-from oplt.checks import count
+from oplt.checks import count, path_of
 from oplt.doubts import LabelDoubts
 from oplt.errors import InvalidInputError, ModelFormatError
 from oplt.params import Settings, check_setting_names, paper_settings, with_settings
@@ -194,6 +193,7 @@ class OnlinePLT(Predictor):
         self._core = core
         self._threads = count("threads", threads)
         self._doubts = LabelDoubts(core.known_labels, core.labels_since)
+        self._n_singles, self._next_look = 0, 1
         self._begin()
         forks.wait_for(core)
 
@@ -271,7 +271,7 @@ class OnlinePLT(Predictor):
         verify
             As for `PLT.load`.
         """
-        saved = persistence.read(Path(path), verify=verify)
+        saved = persistence.read(path_of(path), verify=verify)
         try:
             return cls._learning(saved, threads)
         except ModelFormatError as error:
@@ -356,7 +356,9 @@ class OnlinePLT(Predictor):
         if not self._is_quick or not _core.learn_one(self._core, x, labels, weight):
             weights = np.array([as_weight(weight)], dtype=np.float32)
             self._learn(self._as_row(x), as_labels_of_one(labels), weights)
-        self._doubts.note(labels)
+        self._n_singles += 1
+        if self._n_singles >= self._next_look:  # here, since a call would cost as much as a small example
+            self._next_look = self._doubts.note(labels, self._n_singles)
 
     def learn_many(
         self,

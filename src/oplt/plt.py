@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy.typing as npt
 
 from oplt import _core, persistence
 from oplt._typing import IdArray, Label, LabelRows, Rows
-from oplt.checks import Flag, Number, count
+from oplt.checks import Flag, Number, count, path_of
 from oplt.doubts import LabelDoubts
 from oplt.errors import InvalidInputError
 from oplt.params import BatchSettings, Settings, with_settings
@@ -218,9 +217,9 @@ class PLT(Predictor):
 
     def _write(self, path: str | os.PathLike[str], *, wait: bool) -> Future[None] | None:
         if _WAIT("wait", wait):
-            persistence.write(self._saved(), Path(path))
+            persistence.write(self._saved(), path_of(path))
             return None
-        return persistence.write_in_background(self._saved(), Path(path))
+        return persistence.write_in_background(self._saved(), path_of(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int = 1, verify: bool = True) -> Self:
@@ -241,7 +240,7 @@ class PLT(Predictor):
         The file is memory-mapped, not read: processes that open the same file share one copy. Replacing the file by
         `save` is safe meanwhile; overwriting it in place by other means is not.
         """
-        return cls._of(persistence.read(Path(path), verify=verify), threads)
+        return cls._of(persistence.read(path_of(path), verify=verify), threads)
 
     def __copy__(self) -> Self:
         return self  # it never changes

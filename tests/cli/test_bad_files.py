@@ -148,4 +148,4 @@ def test_a_wrong_format(tmp_path: Path, model: Path, texts: Path, name: str) -> 
 
 def test_two_ways_to_features_are_one_too_many(tmp_path: Path, texts: Path) -> None:
     told = refused("train", texts, "-m", tmp_path / "m", "--features-column", "a", "--number-columns", "b", code=2)
-    assert told.startswith("--features-column and --number-columns cannot go together")
+    assert told.startswith("--features-column and --feature-columns cannot go together")

@@ -61,6 +61,9 @@ def test_a_model_of_no_use_has_an_exit_code_of_its_own(tmp_path: Path, text: str
     assert says in result.stderr
     assert json_lines(result.stdout)[0]["labels"] == OnlinePLT.load(target).n_labels == n_labels
     assert says in run("learn", target, data, "--on-error", "skip", code=3).stderr
+    words = ["progressive", data, "--on-error", "skip"]
+    assert says in run(*words, "--model", tmp_path / "p.oplt", code=3).stderr
+    run(*words)  # where no model is saved, there is none that is of no use
 
 
 def test_one_label_alone_may_be_meant(tmp_path: Path) -> None:
@@ -85,7 +88,7 @@ def test_a_text_and_columns_make_one_model(tmp_path: Path) -> None:
     options = ["--text-column", "title", "--feature-columns", "source,size"]
     target = tmp_path / "m.oplt"
     result = run("train", data, "--model", target, *options)
-    assert "--number-columns source,size" in result.stderr  # of the command that predicts
+    assert "--feature-columns source,size" in result.stderr  # of the command that predicts
     assert {":source=in", ":size", "report"} <= set(OnlinePLT.load(target).features.names)
     (measures,) = json_lines(run("evaluate", target, data, *options, "--json", "-q").stdout)
     assert measures["measures"]["P@1"] == 1.0
@@ -126,6 +129,7 @@ def test_more_is_skipped_than_there_is(tmp_path: Path) -> None:
     assert "the first 5 examples are to be skipped, as already learnt, but there are only 2" in error
     assert target.read_bytes() == before
     assert "but there are only 2" in refused("progressive", data, "--skip", 3)
+    assert "nothing to predict" in refused("progressive", data, "--skip", 2, code=2)
     assert "Learnt 0 examples" in run("learn", target, data, "--skip", 2).stderr  # as after an interruption
 
 

@@ -149,10 +149,11 @@ def test_a_model_is_not_replaced_unless_asked_to(texts: Path, model: Path) -> No
     assert model.read_bytes() != before
 
 
-def test_what_is_no_model_is_never_replaced_by_one(texts: Path) -> None:
-    before = texts.read_bytes()
-    assert "is not an oplt model" in refused("train", texts, "--model", texts, "--force", code=2)
-    assert texts.read_bytes() == before
+def test_what_is_no_model_is_never_replaced_by_one(tmp_path: Path, texts: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(texts.read_bytes())
+    assert "is not an oplt model" in refused("train", texts, "--model", other, "--force", code=2)
+    assert other.read_bytes() == texts.read_bytes()
 
 
 def test_texts_and_features_do_not_mix(tmp_path: Path, texts: Path, features: Path) -> None:

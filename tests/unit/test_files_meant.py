@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import json
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from oplt import InvalidInputError, OnlinePLT, OpltWarning, files
+from oplt import PLT, InvalidInputError, InvalidParameterError, OnlinePLT, OpltWarning, files, tree
 from oplt.datasets import load_xmlc
 
 
@@ -229,3 +230,11 @@ def test_load_xmlc_says_what_reads_negative_labels(tmp_path: Path) -> None:
     assert caught.value.hint
     (batch,) = files.read(path, format="xmlc")
     assert batch.Y == [[1], [-1]]
+
+
+def test_an_empty_path_is_not_the_present_folder() -> None:
+    model = OnlinePLT()
+    calls: list[Callable[[str], object]] = [files.read, load_xmlc, OnlinePLT.load, PLT.load, model.save, tree.load]
+    for call in calls:
+        with pytest.raises(InvalidParameterError, match="path must be the name of a file, got ''"):
+            call("")

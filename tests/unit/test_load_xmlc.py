@@ -143,6 +143,9 @@ def test_threads_are_counted(tmp_path: Path, threads: Any) -> None:
 
 
 NO_NUMBER = "its value is not a finite decimal number within the range of float32"
+READ_NEGATIVE = (
+    "Labels are the columns of a matrix here. Read labels such as -1 and +1 by oplt.files.read(path, format='xmlc')."
+)
 LARGE_HEADER = "is too large: there can be 2147483648 features and as many labels at most"
 
 
@@ -163,9 +166,9 @@ LARGE_HEADER = "is too large: there can be 2147483648 features and as many label
           for bad in ["nan", "inf", "-inf", "NaN", "infinity", "1e39", "-4e38", "1e", "1e+", ".", "-", "+-1", "0x10",
                       "1.2.3", "1,5", "1:2", "1_000", "e5", "--1", "1e999999999999999999999"]),
         ("x 1:1", "label 'x' is not a non-negative integer"),
-        ("-1 1:1", "label '-1' is not a non-negative integer"),
-        ("1.0 1:1", "label '1.0' is not a non-negative integer"),
-        ("1,+2 1:1", "label '+2' is not a non-negative integer"),
+        ("-1 1:1", f"label '-1' is not a non-negative integer. {READ_NEGATIVE}"),
+        ("1.5 1:1", "label '1.5' is not a non-negative integer"),
+        ("1,+-2 1:1", "label '+-2' is not a non-negative integer"),
         ("2147483648 1:1", "label '2147483648' is too large: the largest allowed is 2147483647"),
         ("1,,2 1:1", "the labels '1,,2' have a comma too many"),
         ("1, 1:1", "the labels '1,' have a comma too many"),

@@ -18,7 +18,7 @@ _GIVE_FORMAT = f"Give --format, one of {', '.join(FORMATS)}."
 
 # By the code of the error. Where there is none, the library's own advice holds here, too.
 HINTS: dict[str, str] = {
-    "column-missing": "Give --text-column, or --number-columns for numbers; the first line must name the columns.",
+    "column-missing": "Give --text-column, or --feature-columns for numbers; the first line must name the columns.",
     "columns-differ": "The data must have the columns that the model was trained on.",
     "features-of-another-kind": "The data must have the form that the model was trained on.",
     "format-doubtful": _GIVE_FORMAT,

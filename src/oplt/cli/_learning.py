@@ -126,19 +126,6 @@ class Lesson:
             lines.append(f"P@1 {self.precision:.4f} on {self.n_tried:,} of them, predicted before they were learnt.")
         return "\n".join(lines)
 
-    def why_of_no_use(self, n_bad: int) -> str | None:
-        """Say why the model can predict nothing that is worth it; None if it can."""
-        model = self.model
-        if model.n_labels == 0:
-            return "The model has no labels: no example had any."
-        if model.n_features == 0:
-            return "The model has no features: no example had any, so all get the same labels."
-        if model.n_labels == 1 and n_bad:
-            return (
-                f"The model knows a single label, and {number_of(n_bad, 'line')} were left out: were they the others?"
-            )
-        return None
-
     def values(self) -> dict[str, object]:
         """Tell the same for --json."""
         model = self.model
@@ -154,9 +141,20 @@ class Lesson:
         }
 
 
-def exit_if_of_no_use(lesson: Lesson, n_bad: int) -> None:
-    """Say so if what was learnt can predict nothing that is worth it, and end with an exit code of its own."""
-    why = lesson.why_of_no_use(n_bad)
+def exit_if_of_no_use(model: OnlinePLT, n_bad: int) -> None:
+    """Say so if a model that was saved can predict nothing that is worth it, and end with an exit code of its own."""
+    why = _why_of_no_use(model, n_bad)
     if why is not None:
         click.echo(f"Warning: {why}", err=True)
         raise click.exceptions.Exit(OF_NO_USE)
+
+
+def _why_of_no_use(model: OnlinePLT, n_bad: int) -> str | None:
+    if model.n_labels == 0:
+        return "The model has no labels: no example had any."
+    if model.n_features == 0:
+        return "The model has no features: no example had any, so it predicts the same labels for all."
+    if model.n_labels == 1 and n_bad:
+        were = "was" if n_bad == 1 else "were"
+        return f"The model has a single label, and {number_of(n_bad, 'line')} {were} left out that may have had others."
+    return None

@@ -118,7 +118,8 @@ class DataOptions:
         for field in fields(self):
             value = getattr(self, field.name)
             if value != field.default and (with_labels or field.name not in _LABEL_FIELDS):
-                option = f"--{field.name.replace('_', '-')}"
+                name = "feature_columns" if field.name == "number_columns" else field.name
+                option = f"--{name.replace('_', '-')}"
                 values = value if isinstance(value, tuple) else (value,)
                 found += [word for one in values for word in (option, one)]
         return found
@@ -129,7 +130,7 @@ class DataOptions:
 
         texts, numbers = _split(self.text_column), _split(self.number_columns)
         if numbers and self.features_column is not None:
-            msg = "--features-column and --number-columns cannot go together: features are in one column or in several"
+            msg = "--features-column and --feature-columns cannot go together: features are in one column or in several"
             raise WrongUsageError(msg)
         labels: Any = self.labels_column or Columns.labels
         return Columns(

@@ -87,7 +87,7 @@ def command(
     """
     target = out or model_path
     in_place = target.resolve() == model_path.resolve()
-    check_target(target, force=force or in_place, is_model=not in_place, inputs=data_paths)
+    check_target(target, force=force or in_place, is_model=not in_place, inputs=() if in_place else data_paths)
     stream = Stream(data_paths, data, skip=skip)
     with interruptible(), locked(target, wait=math.inf if wait is None else wait):
         check_target(target, force=force or in_place, is_model=not in_place)  # it may have come while this one waited
@@ -108,7 +108,7 @@ def command(
     note(f"{lesson.summary()}\nSaved in {target}.")
     if as_json:
         print_json({"model": str(target), **lesson.values(), "left_out": stream.n_bad})
-    exit_if_of_no_use(lesson, stream.n_bad)
+    exit_if_of_no_use(lesson.model, stream.n_bad)
 
 
 class _Learning:

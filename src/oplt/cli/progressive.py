@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from oplt.cli._console import WrongUsageError, note, quiet_option
-from oplt.cli._learning import Interrupted, interruptible
+from oplt.cli._learning import Interrupted, exit_if_of_no_use, interruptible
 from oplt.cli._lock import locked
 from oplt.cli._options import (
     Command,
@@ -115,12 +115,17 @@ def command(
             raise click.exceptions.Exit(interruption.exit_code) from None
         _save(model, target)
     stream.tell_bad_lines()
+    if target is not None:
+        exit_if_of_no_use(model, stream.n_bad)
 
 
 def _begin(stream: Stream, start: Path | None, options: ModelOptions) -> tuple[OnlinePLT, Iterator[tuple[Any, ...]]]:
     model = None if start is None else OnlinePLT.load(start)
     batches = iter(stream)
-    first = next(batches)
+    first = next(batches, None)
+    if first is None:
+        msg = "--skip leaves out all examples: there is nothing to predict"
+        raise WrongUsageError(msg)
     if model is None or start is None:
         model = options.make(first.kind, threads=1)
     else:

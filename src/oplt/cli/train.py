@@ -108,7 +108,7 @@ def command(
     note(f"Saved in {target} ({bytes_as_text(target.stat().st_size)}). Now: {now}")
     if as_json:
         print_json({"model": str(target), **lesson.values(), "left_out": stream.n_bad})
-    exit_if_of_no_use(lesson, stream.n_bad)
+    exit_if_of_no_use(lesson.model, stream.n_bad)
 
 
 def _new(path: str) -> str:

@@ -81,7 +81,7 @@ def command(
     """
     target = out or model_path
     in_place = target.resolve() == model_path.resolve()
-    check_target(target, force=force or in_place, is_model=not in_place, inputs=data_paths)
+    check_target(target, force=force or in_place, is_model=not in_place, inputs=() if in_place else data_paths)
     stream = Stream(data_paths, data)
     model = PLT.load(model_path, threads=threads)
     tuner = Tuner()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from oplt.checks import path_of
 from oplt.compression import LONGEST_MAGIC, by_magic, telling_damage
 from oplt.errors import InvalidInputError
 from oplt.files._examples import Problems
@@ -64,7 +65,7 @@ class Source:
             self.name = "standard input"
             return sys.stdin.buffer
         if isinstance(given, (str, os.PathLike)):
-            self.path, self.name, self._owned = Path(given), os.fspath(given), True
+            self.path, self.name, self._owned = path_of(given), os.fspath(given), True
             return self.path.open("rb")
         if isinstance(given, io.TextIOBase) or not callable(getattr(given, "read", None)):
             raise InvalidInputError(

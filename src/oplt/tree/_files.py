@@ -7,10 +7,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from pathlib import Path
 from typing import Any
 
 from oplt._typing import Label
+from oplt.checks import path_of
 from oplt.errors import InvalidInputError
 from oplt.persistence import TREE, replacing, what_is
 from oplt.tree._label_tree import LabelTree
@@ -53,7 +53,7 @@ def save(tree: LabelTree, path: str | os.PathLike[str]) -> None:
     if not isinstance(tree, LabelTree):
         raise InvalidInputError("not-a-tree", "tree must be a LabelTree", got=type(tree).__name__)
     lines = [_HEADER, *map(_line, tree.parents.tolist(), tree.labels)]
-    with replacing(Path(path), TREE) as file:
+    with replacing(path_of(path), TREE) as file:
         file.write("".join(f"{line}\n" for line in lines).encode())
 
 
@@ -83,7 +83,7 @@ def load(path: str | os.PathLike[str]) -> LabelTree:
     [['cat', 'dog'], 'stone']
     """
     try:
-        return _tree(Path(path).read_bytes())
+        return _tree(path_of(path).read_bytes())
     except InvalidInputError as error:
         raise error.at(f"{os.fspath(path)}, {error.where}") from None
 

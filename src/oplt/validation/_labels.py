@@ -16,7 +16,7 @@ from oplt._typing import LabelRows, PointerArray
 from oplt.errors import InvalidInputError
 from oplt.validation._containers import NamedLabels, listed
 from oplt.validation._matrices import as_csr, place
-from oplt.validation._names import check_names, row_of
+from oplt.validation._names import check_names, plain_names, row_of
 from oplt.wording import briefly
 
 __all__ = ["as_labels", "as_labels_of_one", "check_labels", "is_indicator", "refuse_indicator"]
@@ -77,7 +77,7 @@ def refuse_indicator(row: list[Any], where: str | None = None) -> NoReturn:
         "indicator-as-list",
         "labels are a list of names, but this is a row of 0 and 1, as of an indicator matrix",
         where=where,
-        got=briefly(row),
+        got=briefly(plain_names(row)),
         hint="Pass the matrix itself, numpy.array(Y), or lists of the labels that apply.",
     )
 
