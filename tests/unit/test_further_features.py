@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,16 @@ def test_bounded_vocabularies_take_further_features(settings: dict[str, int]) ->
         model.learn_one(x, label)
     assert model.n_features <= 16
     assert len(model.predict_one(EXAMPLES[0][0], k=3)) == 3
+
+
+@pytest.mark.parametrize("settings", [{}, {"hash_bits": 20}])
+def test_further_features_take_linear_time(settings: dict[str, int]) -> None:
+    x: dict[str, Any] = {"text": "a", **{f"f{i}": 1.0 for i in range(200_000)}}
+    model = OnlinePLT(features=TextFeatures(**settings), label_memory=0)
+    begin = time.process_time()
+    for _ in range(4):
+        model.learn_one(x, "a")
+    assert time.process_time() - begin < 10  # in quadratic time, each is a matter of seconds
 
 
 def test_a_text_without_further_features_is_as_before() -> None:
