@@ -12,7 +12,7 @@ import ast
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
@@ -125,8 +125,8 @@ class LabelDoubts:
         if len(self._seen) > _MOST_SEEN:
             self._seen.clear()
         self._seen.update(distinct)
-        texts = [name for name in distinct if isinstance(name, str)]
-        kinds = {isinstance(name, str) for name in distinct}
+        kinds = {issubclass(kind, str) for kind in set(map(type, distinct))}
+        texts = [name for name in distinct if isinstance(name, str)] if False in kinds else distinct
         self._n_seen += len(distinct)
         is_due = self._n_seen >= self._next_look or self._n_seen <= _FEW
         if is_due or not kinds <= self._kinds:
@@ -157,8 +157,11 @@ class LabelDoubts:
 
     def _look_at_types(self, names: list[Any]) -> None:
         """1 and "1" are two labels."""
-        twins = {other: name for name in names if (other := twin(name)) is not None}
-        if "labels-of-two-types" in self._told or not twins:
+        if "labels-of-two-types" in self._told:
+            return
+        may_be = [name for name in names if not isinstance(name, str) or name[-1:].isdecimal()]  # most have no twin
+        twins = {other: name for name in may_be if (other := twin(name)) is not None}
+        if not twins:
             return
         here = set(map(_typed, names))
         candidates = list(twins)
@@ -174,7 +177,7 @@ class LabelDoubts:
             )
 
     def _look_at_lists(self, texts: list[str]) -> None:
-        found = next((text for text in texts if looks_like_list(text)), None)
+        found = next((text for text in _with_any(texts, "[({") if looks_like_list(text)), None)
         if found is not None:
             self._tell(
                 "label-is-a-list",
@@ -183,9 +186,10 @@ class LabelDoubts:
             )
 
     def _look_at_separators(self, texts: list[str], *, is_due: bool) -> None:
-        self._n_plain += sum(not any(separator in text for separator in SEPARATORS) for text in texts)
+        joined = _with_any(texts, SEPARATORS)
+        self._n_plain += len(texts) - len(joined)
         for separator, kept in self._joined.items():
-            for text in texts:
+            for text in joined:
                 if separator in text and len(kept) < _MOST:
                     pieces = [piece.strip() for piece in text.split(separator)]
                     if all(pieces) and not looks_like_list(text):
@@ -210,6 +214,13 @@ class LabelDoubts:
             f"If several labels are meant, pass lists: label.split({separator!r}); for files, separator={separator!r}.",
             separator,
         )
+
+
+def _with_any(texts: list[str], characters: Iterable[str]) -> list[str]:
+    """Choose the texts that have one of some characters. That none has any, as with most labels, is found quickly."""
+    together = "\n".join(texts)
+    wanted = [character for character in characters if character in together]
+    return [text for text in texts if any(character in text for character in wanted)] if wanted else []
 
 
 def _typed(name: Any) -> tuple[bool, Any]:
