@@ -3,10 +3,13 @@
 #include "model/learner.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/random.hpp"
 
 namespace oplt {
 
@@ -18,6 +21,39 @@ constexpr std::size_t kMostTogether = 2048;
 
 std::optional<Shared<LabelRanker>> ranker_for(std::uint32_t label_memory) {
   return label_memory > 0 ? std::optional(Shared(LabelRanker(label_memory))) : std::nullopt;
+}
+
+/// Of many numbers, one after the other; each counts by its place.
+class Digest {
+ public:
+  void add(std::uint64_t number) { state_ = Random(state_ ^ number).next(); }
+  std::uint64_t value() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 0;
+};
+
+/// Of an example as it came: a text by its bytes, since the values that it is given change with what has been learnt.
+std::uint64_t digest_of(const Inputs& x, std::size_t i, RowView row, std::span<const LabelId> labels) {
+  Digest digest;
+  if (x.texts) {
+    const std::string_view text = (*x.texts)[i];
+    for (std::size_t begin = 0; begin < text.size(); begin += sizeof(std::uint64_t)) {
+      std::uint64_t bytes = 0;
+      for (const char byte : text.substr(begin, sizeof bytes)) {  // the same on machines of any byte order
+        bytes = (bytes << 8) | static_cast<unsigned char>(byte);
+      }
+      digest.add(bytes);
+    }
+  } else {
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      digest.add((std::uint64_t{row.features[j]} << 32) | std::bit_cast<std::uint32_t>(row.values[j]));
+    }
+  }
+  for (const LabelId label : labels) {
+    digest.add(label);
+  }
+  return digest.value();
 }
 
 }  // namespace
@@ -67,6 +103,7 @@ void Learner::encode(ModelState& state, const Inputs& x, const NamedLabels& y, s
   batch.examples.clear();
   batch.rows.clear();
   batch.label_sets.clear();
+  batch.digests.clear();
   for (std::size_t i = bounds.begin; i < bounds.end; ++i) {
     const EncodedFeatures features = learn_features(state.encoder, x, i, scratch_);
     const RowView row = batch.rows.build(features.ids, features.values, state.rows);
@@ -80,6 +117,9 @@ void Learner::encode(ModelState& state, const Inputs& x, const NamedLabels& y, s
     }
     const Real weight = weights.empty() ? Real{1} : weights[i];
     batch.examples.push_back({row, keep_distinct(label_ids_, batch.label_sets), weight});
+    if (state.ranker) {
+      batch.digests.push_back(digest_of(x, i, row, batch.examples.back().labels));
+    }
   }
 }
 
@@ -104,7 +144,7 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
     if (is_encoded) {
       helpers.start([&, next](std::size_t) { encode(state, x, y, weights, next, next_); });
     }
-    if (bounds.observed) {
+    if (state.ranker && state.ranker->write().recognise(batch_.digests) && bounds.observed) {
       state.ranker->write().observe(state.forest, examples.front());
     }
     HelperPool& own_helpers = bounds.is_single() ? none : helpers;

@@ -68,6 +68,7 @@ class Learner {
     std::vector<Example> examples;
     RowBuilder rows;
     SpanPool<LabelId> label_sets;
+    std::vector<std::uint64_t> digests;  // of the examples as they came, if there is a label memory
   };
 
   BatchBounds next_batch(const ModelState& state, std::uint64_t n_learnt, std::size_t begin, std::size_t n) const;

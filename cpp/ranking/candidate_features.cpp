@@ -15,6 +15,11 @@ namespace {
 // Below, logarithms would say more than is known.
 constexpr double kLeastProbability = 1e-9;
 constexpr double kLeastSimilarity = 1e-3;
+
+// Of rows with negative values, as standardised features have. Their cosines near 0 differ by chance; and which label
+// is the nearest says ever less, compared with the tree, the more examples the labels have had.
+constexpr double kLeastSignedCosine = 0.1;
+constexpr double kFewExamples = 4.0;
 constexpr double kLeastShare = 1e-6;
 constexpr double kLeastLargestShare = 1e-4;
 constexpr double kLeastDoubt = 1e-6;  // 1 - probability
@@ -29,9 +34,9 @@ struct Logs {
   double mean_share;
 };
 
-Logs logs_of(const Candidate& candidate) {
+Logs logs_of(const Candidate& candidate, double least_cosine) {
   return {log_at_least(kLeastProbability, candidate.probability),
-          log_at_least(kLeastSimilarity, candidate.similarity.cosine),
+          log_at_least(least_cosine, candidate.similarity.cosine),
           log_at_least(kLeastSimilarity, candidate.similarity.coverage),
           log_at_least(kLeastShare, candidate.similarity.mean_share)};
 }
@@ -93,15 +98,23 @@ CandidateFeatures trusting_weights() {
 }
 
 /// Divisors are such that weights are of the order of 1.
-void describe(std::span<const Candidate> candidates, std::size_t n_first, std::vector<CandidateFeatures>& described) {
+void describe(std::span<const Candidate> candidates, std::size_t n_first, bool is_signed,
+              std::vector<CandidateFeatures>& described) {
   described.assign(candidates.size(), {});
   if (candidates.empty()) {
     return;
   }
   std::vector<Logs> all_logs(candidates.size());
-  std::transform(candidates.begin(), candidates.end(), all_logs.begin(), logs_of);
+  std::transform(candidates.begin(), candidates.end(), all_logs.begin(), [&](const Candidate& candidate) {
+    return logs_of(candidate, is_signed ? kLeastSignedCosine : kLeastSimilarity);
+  });
   const Logs best = best_of(std::span<const Logs>(all_logs).first(n_first));
   const Cosines cosines(candidates.first(n_first));
+  std::uint32_t most_examples = 0;
+  for (const Candidate& candidate : candidates.first(n_first)) {
+    most_examples = std::max(most_examples, candidate.count);
+  }
+  const double gap_scale = is_signed ? kFewExamples / (kFewExamples + most_examples) : 1.0;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const auto& [label, probability, similarity, count, n_since] = candidates[i];
     const Logs& logs = all_logs[i];
@@ -114,7 +127,7 @@ void describe(std::span<const Candidate> candidates, std::size_t n_first, std::v
     x[kTreeRank] = log_of_rank(i) / 2;
     x[kLogCosine] = logs.cosine;
     x[kCosine] = 4.0 * similarity.cosine;
-    x[kCosineGap] = logs.cosine - best.cosine;
+    x[kCosineGap] = (logs.cosine - best.cosine) * gap_scale;
     x[kCosineDeviations] = cosines.deviations(similarity.cosine) / 2;
     x[kCosineRank] = log_of_rank(cosines.rank(similarity.cosine)) / 2;
     x[kLogCoverage] = logs.coverage;

@@ -53,6 +53,8 @@ CandidateFeatures trusting_weights();
 
 /// Describes each candidate, also by how it compares with the first n_first. So these look the same, whatever follows.
 /// They begin with those that the tree found, by descending probability.
-void describe(std::span<const Candidate> candidates, std::size_t n_first, std::vector<CandidateFeatures>& described);
+/// `is_signed`: the row has negative values, so cosines may be negative, and are near 0 by chance.
+void describe(std::span<const Candidate> candidates, std::size_t n_first, bool is_signed,
+              std::vector<CandidateFeatures>& described);
 
 }  // namespace oplt

@@ -71,6 +71,9 @@ void LabelMemory::learn(RowView row, std::span<const LabelId> labels, Real weigh
   for (std::size_t i = 0; i < x.size(); ++i) {
     scaled_[i] = static_cast<Real>(scale * x.values[i]);
     totals_[x.features[i]] += static_cast<double>(labels.size()) * std::abs(scaled_[i]);
+    if (labels.empty() && weights_[x.features[i]] == 0) {  // known, if only from examples to which no label applies
+      renew_weight(x.features[i]);
+    }
   }
   for (const LabelId label : labels) {
     add({x.features, scaled_}, label);
@@ -197,7 +200,7 @@ void LabelMemory::renew_weight(FeatureId feature) {
 /// Weights, and norms with them, grow with the number of labels even where nothing else changes.
 void LabelMemory::renew_all() {
   for (FeatureId feature = 0; feature < weights_.size(); ++feature) {
-    if (weights_[feature] > 0) {  // else no label has ever had it
+    if (weights_[feature] > 0) {  // else no example has had it
       renew_weight(feature);
     }
   }
@@ -214,6 +217,8 @@ void LabelMemory::ask(RowView row, Query& query) const {
   const RowView x = proper_part(row);
   const double scale = scale_to_one(x);
   Real squares = 0;
+  query.n_known_ = 0;
+  query.is_signed_ = std::any_of(x.values.begin(), x.values.end(), [](Real value) { return value < 0; });
   for (std::size_t i = 0; i < x.size() && x.features[i] < weights_.size(); ++i) {
     const FeatureId feature = x.features[i];
     const Real weight = weights_[feature];
@@ -222,6 +227,7 @@ void LabelMemory::ask(RowView row, Query& query) const {
     const auto share = static_cast<Real>(totals_[feature] > kLeastTotal ? 1.0 / totals_[feature] : 0.0);
     query.weights_[feature] = {weighted * weight, weighted * weighted, share, std::abs(weighted) * share};
     squares += weighted * weighted;
+    query.n_known_ += weight > 0 ? 1 : 0;
   }
   query.norm_ = std::sqrt(squares);
   query.heaviest_.resize(std::min(bounds_.features, query.features_.size()));
@@ -234,26 +240,29 @@ void LabelMemory::ask(RowView row, Query& query) const {
 }
 
 /// A list that is too long is left out: what many labels have says little. If all are too long, as those of dense
-/// features may be, there is nothing better: then as many are taken as all postings may be, or the shortest alone.
+/// features may be, there is nothing better: then the heaviest features are taken, and always some of them, since one
+/// alone says next to nothing.
 void LabelMemory::look_through_postings(Query& query) const {
-  const auto look_through = [&](std::size_t most_labels) {
-    std::size_t n_postings = 0;
-    for (const FeatureId feature : query.heaviest_) {
-      const std::size_t n = postings_[feature].size();
-      if (n <= most_labels && n_postings + n <= bounds_.all_postings) {
-        n_postings += n;
-        add_products(feature, query);
-      }
+  std::size_t n_postings = 0;
+  for (const FeatureId feature : query.heaviest_) {
+    const std::size_t n = postings_[feature].size();
+    if (n <= bounds_.labels && n_postings + n <= bounds_.all_postings) {
+      n_postings += n;
+      add_products(feature, query);
     }
-    return n_postings > 0;
-  };
-  if (query.heaviest_.empty() || look_through(bounds_.labels) || look_through(bounds_.all_postings)) {
+  }
+  if (n_postings > 0) {
     return;
   }
-  add_products(
-      *std::min_element(query.heaviest_.begin(), query.heaviest_.end(),
-                        [this](FeatureId a, FeatureId b) { return postings_[a].size() < postings_[b].size(); }),
-      query);
+  std::size_t n_features = 0;
+  for (const FeatureId feature : query.heaviest_) {
+    const std::size_t n = postings_[feature].size();
+    if (n_features < bounds_.common_features || n_postings + n <= bounds_.common_postings) {
+      n_postings += n;
+      ++n_features;
+      add_products(feature, query);
+    }
+  }
 }
 
 void LabelMemory::add_products(FeatureId feature, Query& query) const {

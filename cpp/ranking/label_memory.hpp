@@ -39,6 +39,12 @@ class LabelMemory {
    public:
     void clear();
 
+    /// Features of the row that some example has had.
+    std::size_t n_known() const { return n_known_; }
+
+    /// Has the row negative values?
+    bool is_signed() const { return is_signed_; }
+
    private:
     friend class LabelMemory;
 
@@ -53,6 +59,8 @@ class LabelMemory {
     std::vector<FeatureId> heaviest_;  // of these, the heaviest first
     std::vector<Weight> weights_;      // by feature; all 0 but those of the row
     Real norm_ = 0;
+    std::size_t n_known_ = 0;
+    bool is_signed_ = false;
     std::vector<Real> products_;  // by label: what is summed up while looking for the nearest; all 0 at rest
     std::vector<LabelId> touched_;
   };
@@ -62,11 +70,14 @@ class LabelMemory {
     std::size_t features = 16;         // the heaviest of a row
     std::size_t labels = 1'024;        // that have such a feature, or it is passed over
     std::size_t all_postings = 8'192;  // so that a row of common features does not visit every label
+    // The same if all of the features are common ones, as dense features are; but at least so many are looked at.
+    std::size_t common_postings = 131'072;
+    std::size_t common_features = 4;
   };
 
   /// Looks at everything: for tests.
   static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
-  static constexpr Bounds kExact = {kAll, kAll, kAll};
+  static constexpr Bounds kExact = {kAll, kAll, kAll, kAll, kAll};
 
   /// What a memory cannot have more of than the model that it is part of.
   struct Limits {
@@ -97,6 +108,9 @@ class LabelMemory {
 
   /// How many examples have been learnt since the last one of the label; all, if there is none.
   std::uint64_t n_since(LabelId label) const { return n_learnt_ - (label < labels_.size() ? labels_[label].last : 0); }
+
+  /// How many examples have been learnt.
+  std::uint64_t n_learnt() const { return n_learnt_; }
 
   std::size_t n_cells() const { return cells_.n_values(); }
   std::size_t memory_bytes() const;

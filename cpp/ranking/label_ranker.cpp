@@ -4,17 +4,22 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <iterator>
 #include <span>
+#include <utility>
 
+#include "base/error.hpp"
 #include "base/math.hpp"
+#include "base/random.hpp"
 
 namespace oplt {
 
 namespace {
 
 constexpr std::size_t kCandidates = 20;  // of the tree, and as many of the memory, if no more are asked for
-constexpr std::size_t kUnlimited = 100;  // the same, if all labels above a threshold are asked for
+constexpr std::size_t kUnlimited = 100;  // more of each, at first, if all labels above a threshold are asked for
+constexpr std::size_t kGrowth = 4;       // as many times more of each, while what was added has labels above it
 constexpr std::size_t kSurePlaces = 10;  // the best candidates keep their places when there are more candidates
 constexpr std::size_t kCalibrated = 10;  // best candidates whose probabilities are learnt: few look at others
 
@@ -26,6 +31,21 @@ constexpr double kLeastSlope = 0.2;  // probabilities must not turn the order of
 // the labels become ever better known.
 constexpr double kKeepModel = 0.999;
 constexpr double kKeepCalibration = 0.99;
+constexpr double kKeepDoubt = 0.999;
+
+constexpr double kMostLogit = 30.0;      // so that no probability is 0 or 1 for good
+constexpr double kLeastBelief = 0.05;    // of the log-odds, however little is known of a row: it keeps their order
+constexpr double kMostFrequent = 0.999;  // of all examples, to have log-odds
+constexpr double kLeastCount = 0.5;      // of a label without examples, to have log-odds
+constexpr double kKnownWindow = 256.0;   // observed examples over which their number of known features is averaged
+
+// Of the observed examples, every eighth is looked at again with a part of its features left out: half of them, three
+// quarters, and so on.
+constexpr std::uint64_t kThinnedEvery = 8;
+constexpr std::uint64_t kThinnings = 4;
+
+// Probabilities are rounded to Real, and their sum must not exceed 1.
+constexpr double kWhole = 1.0 - 1e-6;
 
 // Observed examples, after which a model learns rather from its own labels than from those of the other models: five
 // models that learn apart from the start are of no use on the first few hundred examples.
@@ -36,6 +56,12 @@ constexpr double kLeastSharing = 0.05;  // what counts less is not worth its tim
 constexpr double kOnlyLabel = 3.0;
 
 constexpr std::size_t kBuckets = 5;  // of labels with 1, 2, 4, 8, 16 examples or more
+
+/// A row with a part of its features.
+struct Thinned {
+  std::vector<FeatureId> features;
+  std::vector<Real> values;
+};
 
 bool has_label(const Example& example, LabelId label) {
   return std::binary_search(example.labels.begin(), example.labels.end(), label);
@@ -71,7 +97,8 @@ std::size_t bucket(std::uint32_t count) {
 LabelRanker::LabelRanker(std::uint32_t max_features)
     : memory_(max_features),
       models_(kBuckets, {trusting_weights(), kKeepModel}),
-      calibration_({0.0, kScoreScale, 0.0}, kKeepCalibration) {}
+      calibration_({0.0, kScoreScale, 0.0}, kKeepCalibration),
+      doubt_({0.0, 0.0, 0.0, 0.0, -1.0, 1.0}, kKeepDoubt) {}
 
 bool LabelRanker::observes(std::uint64_t number) {
   constexpr std::uint64_t kRun = 32;
@@ -113,17 +140,22 @@ void LabelRanker::add_candidates(const Forest& forest, RowView x, std::size_t n,
   }
 }
 
-void LabelRanker::find_candidates(const Forest& forest, RowView x, std::size_t n, std::size_t beam,
-                                  Scratch& scratch) const {
+/// False if nothing is known of the row.
+bool LabelRanker::find_first(const Forest& forest, RowView x, std::size_t beam, Scratch& scratch) const {
   memory_.ask(x, scratch.query);
   scratch.candidates.clear();
   scratch.n_first = 0;
+  if (scratch.query.n_known() == 0) {
+    return false;
+  }
   add_candidates(forest, x, kCandidates, beam, scratch);
   scratch.n_first = scratch.candidates.size();
-  if (n > kCandidates && scratch.n_first > 0) {
-    add_candidates(forest, x, n, beam, scratch);
-  }
-  describe(scratch.candidates, scratch.n_first, scratch.features);
+  describe(scratch.candidates, scratch.n_first, scratch.query.is_signed(), scratch.features);
+  scratch.together = log_of_sum(first_scores(scratch));
+  const double usual = log_double(1.0 + mean_known_);
+  const double known = log_double(1.0 + static_cast<double>(scratch.query.n_known()));
+  scratch.thinness = known < usual ? 1.0 - known / usual : 0.0;
+  return true;
 }
 
 /// A number, whatever the weights are: to sort what is none is undefined.
@@ -132,26 +164,52 @@ double LabelRanker::score(const Scratch& scratch, std::size_t i) const {
   return std::min(kMostScore, std::max(-kMostScore, score));  // in this order, NaN is the least
 }
 
+/// Of a row of which as much is known as of most.
+double LabelRanker::calibrated(double score, const Scratch& scratch) const {
+  const auto& [constant, slope, together] = calibration_.weights();
+  const double logit =
+      constant + together * scratch.together / kScoreScale + std::max(kLeastSlope, slope) * score / kScoreScale;
+  return std::min(kMostLogit, std::max(-kMostLogit, logit));
+}
+
+/// Of all examples, how many have a label that has so many.
+double LabelRanker::frequency(std::uint32_t count) const {
+  return std::max(kLeastCount, static_cast<double>(count)) / (1.0 + static_cast<double>(memory_.n_learnt()));
+}
+
+LabelRanker::Judged LabelRanker::judged(const Scratch& scratch, std::size_t i) const {
+  const Candidate& candidate = scratch.candidates[i];
+  const double own = score(scratch, i);
+  const double logit = calibrated(own, scratch);
+  const double u = scratch.thinness;
+  if (u == 0) {
+    return {candidate.label, own, {}, logit};
+  }
+  const double frequent = std::min(kMostFrequent, frequency(candidate.count));
+  const double rare = log_double(frequent / (1.0 - frequent));
+  const Doubt::Features& w = doubt_.weights();
+  const double belief = std::max(kLeastBelief, 1.0 + u * (w[1] + u * w[4]));
+  const double frequency = std::max(0.0, u * (w[2] + u * w[5]));
+  const double blended = u * (w[0] + u * w[3]) + belief * logit + frequency * rare;
+  return {candidate.label,
+          own,
+          {u, u * logit, u * rare, u * u, u * u * logit, u * u * rare},
+          std::min(kMostLogit, std::max(-kMostLogit, blended))};
+}
+
 /// The best first, equally good ones by ascending label id.
-std::vector<LabelRanker::ScoredCandidate> LabelRanker::sorted_scores(const Scratch& scratch) const {
-  const auto better = [](const ScoredCandidate& a, const ScoredCandidate& b) {
-    return a.score != b.score ? a.score > b.score : a.label < b.label;
-  };
-  std::vector<ScoredCandidate> scored;
+std::vector<LabelRanker::Judged> LabelRanker::first_judged(const Scratch& scratch) const {
+  std::vector<Judged> first;
   for (std::size_t i = 0; i < scratch.n_first; ++i) {
-    scored.push_back({scratch.candidates[i].label, score(scratch, i)});
+    first.push_back(judged(scratch, i));
   }
-  std::sort(scored.begin(), scored.end(), better);
-  if (scratch.n_first == scratch.candidates.size()) {
-    return scored;
-  }
-  const std::size_t n_sure = std::min(kSurePlaces, scored.size());
-  const double most = scored[n_sure - 1].score;
-  for (std::size_t i = scratch.n_first; i < scratch.candidates.size(); ++i) {
-    scored.push_back({scratch.candidates[i].label, std::min(most, score(scratch, i))});
-  }
-  std::sort(scored.begin() + static_cast<std::ptrdiff_t>(n_sure), scored.end(), better);
-  return scored;
+  std::sort(first.begin(), first.end(), [](const Judged& a, const Judged& b) {
+    if (a.logit != b.logit) {
+      return a.logit > b.logit;
+    }
+    return a.score != b.score ? a.score > b.score : a.label < b.label;
+  });
+  return first;
 }
 
 std::vector<double> LabelRanker::first_scores(const Scratch& scratch) const {
@@ -162,25 +220,91 @@ std::vector<double> LabelRanker::first_scores(const Scratch& scratch) const {
   return scores;
 }
 
+bool LabelRanker::recognise(std::span<const std::uint64_t> digests) {
+  passes_.see(digests.front());
+  const bool is_new = !passes_.is_repeating();
+  for (const std::uint64_t digest : digests.subspan(1)) {
+    passes_.see(digest);
+  }
+  return is_new;
+}
+
 void LabelRanker::observe(const Forest& forest, const Example& example) {
-  find_candidates(forest, example.x, kCandidates, 0, scratch_);
-  learn_probabilities(example);
+  if (!find_first(forest, example.x, 0, scratch_)) {
+    return;  // what will be answered to such a row needs no ranking
+  }
+  const std::vector<Judged> first = first_judged(scratch_);
+  learn_probabilities(example, first);
+  learn_doubt(example, first);
   // Where all labels are new, no ranking could have been right, and there is nothing to learn about it. That no label
-  // applies is worth to know.
+  // applies is worth knowing.
   if (example.labels.empty() || std::any_of(example.labels.begin(), example.labels.end(),
                                             [this](LabelId label) { return memory_.count(label) > 0; })) {
     learn_ranking(example);
   }
+  ++n_looked_at_;
+  const auto n_known = static_cast<double>(scratch_.query.n_known());
+  mean_known_ += (n_known - mean_known_) / std::min(kKnownWindow, static_cast<double>(n_looked_at_));
+  if (n_looked_at_ % kThinnedEvery == 0) {
+    observe_thinned(forest, example);
+  }
 }
 
-void LabelRanker::learn_probabilities(const Example& example) {
-  const std::vector<ScoredCandidate> scored = sorted_scores(scratch_);
-  const double together = log_of_sum(first_scores(scratch_));
-  for (std::size_t i = 0; i < std::min(kCalibrated, scored.size()); ++i) {
-    calibration_.observe({1.0, scored[i].score / kScoreScale, together / kScoreScale},
-                         has_label(example, scored[i].label));
+/// Which features are left out depends on how many examples have been observed, and on nothing else. Half of the time
+/// the rest is scaled as if there were no others; else these count as unknown ones do.
+void LabelRanker::observe_thinned(const Forest& forest, const Example& example) {
+  const std::uint64_t number = n_looked_at_ / kThinnedEvery;
+  const std::uint64_t of_which_one = std::uint64_t{2} << (number % kThinnings);
+  const bool is_scaled = number / kThinnings % 2 == 0;
+  Random random(number);
+  Thinned thinned;
+  double squares = 0;
+  double squares_left = 0;
+  for (std::size_t i = 0; i < example.x.size(); ++i) {
+    const FeatureId feature = example.x.features[i];
+    const double value = example.x.values[i];
+    const bool is_proper = feature != kBiasFeature;
+    squares += is_proper ? value * value : 0;
+    if (!is_proper || random.next() % of_which_one == 0) {
+      thinned.features.push_back(feature);
+      thinned.values.push_back(example.x.values[i]);
+      squares_left += is_proper ? value * value : 0;
+    }
+  }
+  if (squares_left == 0) {
+    return;
+  }
+  // Rows of norm 1 are those of a model that normalises.
+  if (is_scaled && std::abs(squares - 1.0) < 1e-3) {
+    const double scale = 1.0 / std::sqrt(squares_left);
+    for (std::size_t i = 0; i < thinned.features.size(); ++i) {
+      if (thinned.features[i] != kBiasFeature) {
+        thinned.values[i] = static_cast<Real>(scale * thinned.values[i]);
+      }
+    }
+  }
+  if (find_first(forest, {thinned.features, thinned.values}, 0, scratch_)) {
+    learn_doubt(example, first_judged(scratch_));
+  }
+}
+
+void LabelRanker::learn_probabilities(const Example& example, std::span<const Judged> first) {
+  for (std::size_t i = 0; i < std::min(kCalibrated, first.size()); ++i) {
+    calibration_.observe({1.0, first[i].score / kScoreScale, scratch_.together / kScoreScale},
+                         has_label(example, first[i].label));
   }
   calibration_.step();
+}
+
+void LabelRanker::learn_doubt(const Example& example, std::span<const Judged> first) {
+  if (scratch_.thinness == 0) {
+    return;
+  }
+  for (std::size_t i = 0; i < std::min(kCalibrated, first.size()); ++i) {
+    doubt_.observe_probability(sigmoid(static_cast<Real>(first[i].logit)), first[i].doubt,
+                               has_label(example, first[i].label), 1.0);
+  }
+  doubt_.step();
 }
 
 void LabelRanker::learn_ranking(const Example& example) {
@@ -211,20 +335,85 @@ void LabelRanker::learn_ranking(const Example& example) {
   }
 }
 
-std::vector<ScoredLabel> LabelRanker::rank(const Forest& forest, RowView x, const SearchParams& params,
-                                           Scratch& scratch) const {
-  find_candidates(forest, x, params.top_k == 0 ? kUnlimited : 2 * params.top_k, params.beam, scratch);
-  const std::vector<ScoredCandidate> scored = sorted_scores(scratch);
-  const auto& [constant, slope, together] = calibration_.weights();
-  const double offset = constant + together * log_of_sum(first_scores(scratch)) / kScoreScale;
+/// In their order.
+std::vector<ScoredLabel> LabelRanker::probabilities_of_first(std::span<const Judged> first) const {
   std::vector<ScoredLabel> ranked;
-  for (const auto& [label, score] : scored) {
-    const Real probability = sigmoid(static_cast<Real>(offset + std::max(kLeastSlope, slope) * score / kScoreScale));
-    if (probability < params.threshold || (params.top_k > 0 && ranked.size() == params.top_k)) {
+  double sum = 0;
+  for (const Judged& each : first) {
+    ranked.push_back({each.label, sigmoid(static_cast<Real>(each.logit))});
+    sum += static_cast<double>(ranked.back().probability);
+  }
+  if (n_of_several_ == 0 && sum > kWhole) {
+    for (ScoredLabel& each : ranked) {
+      each.probability = static_cast<Real>(each.probability * (kWhole / sum));
+    }
+  }
+  return ranked;
+}
+
+/// Adds to the ranked candidates further ones, which are at most as probable as the last sure one; where labels exclude
+/// each other, they share evenly what the first ones leave.
+std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x, const SearchParams& params,
+                                                std::vector<ScoredLabel> ranked, double least_sure,
+                                                Scratch& scratch) const {
+  const std::size_t n_labels = forest.n_labels();
+  Real most = 1;
+  if (n_of_several_ == 0 && n_labels > ranked.size()) {
+    double sum = 0;
+    for (const ScoredLabel& each : ranked) {
+      sum += static_cast<double>(each.probability);
+    }
+    most = static_cast<Real>(std::max(0.0, kWhole - sum) / static_cast<double>(n_labels - ranked.size()));
+  }
+  const std::size_t n_sure = std::min(kSurePlaces, ranked.size());
+  most = std::min(most, ranked[n_sure - 1].probability);
+  std::size_t n = params.top_k > 0 ? 2 * params.top_k : kUnlimited;
+  for (bool any_above = true; any_above && ranked.size() < n_labels; n *= kGrowth) {
+    const std::size_t begin = scratch.candidates.size();
+    add_candidates(forest, x, n, params.beam, scratch);
+    describe(scratch.candidates, scratch.n_first, scratch.query.is_signed(), scratch.features);
+    any_above = false;
+    for (std::size_t i = begin; i < scratch.candidates.size(); ++i) {
+      const Judged each = judged(scratch, i);
+      const Real probability = sigmoid(static_cast<Real>(std::min(least_sure, each.logit)));
+      ranked.push_back({each.label, std::min(most, probability)});
+      any_above = any_above || ranked.back().probability >= params.threshold;
+    }
+    if (params.top_k > 0 || n >= n_labels) {
       break;
     }
-    ranked.push_back({label, probability});
   }
+  std::sort(ranked.begin() + static_cast<std::ptrdiff_t>(n_sure), ranked.end(),
+            [](const ScoredLabel& a, const ScoredLabel& b) {
+              return a.probability != b.probability ? a.probability > b.probability : a.label < b.label;
+            });
+  return ranked;
+}
+
+std::vector<ScoredLabel> LabelRanker::most_frequent(std::size_t n_labels, const SearchParams& params) const {
+  std::vector<ScoredLabel> all;
+  for (LabelId label = 0; label < n_labels; ++label) {
+    const std::uint32_t count = memory_.count(label);
+    all.push_back({label, count > 0 ? static_cast<Real>(frequency(count) * kWhole) : Real{0}});
+  }
+  return best_of(all, params);
+}
+
+std::vector<ScoredLabel> LabelRanker::rank(const Forest& forest, RowView x, const SearchParams& params,
+                                           Scratch& scratch) const {
+  if (!find_first(forest, x, params.beam, scratch)) {
+    return memory_.n_learnt() > 0 ? most_frequent(forest.n_labels(), params) : forest.search(x, params, scratch.search);
+  }
+  const std::vector<Judged> first = first_judged(scratch);
+  std::vector<ScoredLabel> ranked = probabilities_of_first(first);
+  if (!first.empty() && (params.top_k == 0 || 2 * params.top_k > kCandidates)) {
+    const double least_sure = first[std::min(kSurePlaces, first.size()) - 1].logit;
+    ranked = rank_more(forest, x, params, std::move(ranked), least_sure, scratch);
+  }
+  const auto below = std::find_if(ranked.begin(), ranked.end(),
+                                  [&](const ScoredLabel& each) { return each.probability < params.threshold; });
+  const auto n = static_cast<std::size_t>(below - ranked.begin());
+  ranked.resize(params.top_k > 0 ? std::min(n, params.top_k) : n);
   return ranked;
 }
 
@@ -234,7 +423,12 @@ void LabelRanker::save(ArrayWriter& out, const std::string& prefix) const {
     models_[i].save(out, prefix + "/models/" + std::to_string(i));
   }
   calibration_.save(out, prefix + "/calibration");
+  doubt_.save(out, prefix + "/doubt");
+  passes_.save(out, prefix + "/passes");
   out.put_one(prefix + "/n_observed", n_observed_);
+  out.put_one(prefix + "/n_looked_at", n_looked_at_);
+  out.put_one(prefix + "/n_of_several", n_of_several_);
+  out.put_one(prefix + "/mean_known", mean_known_);
 }
 
 LabelRanker LabelRanker::load(const ArrayReader& in, const std::string& prefix, std::uint32_t max_features) {
@@ -244,7 +438,12 @@ LabelRanker LabelRanker::load(const ArrayReader& in, const std::string& prefix, 
     ranker.models_[i] = RankingModel::load(in, prefix + "/models/" + std::to_string(i), kKeepModel);
   }
   ranker.calibration_ = Calibration::load(in, prefix + "/calibration", kKeepCalibration);
+  ranker.doubt_ = Doubt::load(in, prefix + "/doubt", kKeepDoubt);
+  ranker.passes_ = PassDetector::load(in, prefix + "/passes");
   ranker.n_observed_ = in.get_one<std::uint64_t>(prefix + "/n_observed");
+  ranker.n_looked_at_ = in.get_one<std::uint64_t>(prefix + "/n_looked_at");
+  ranker.n_of_several_ = in.get_one<std::uint64_t>(prefix + "/n_of_several");
+  ranker.mean_known_ = in.get_one<double>(prefix + "/mean_known");
   return ranker;
 }
 
@@ -254,6 +453,12 @@ void LabelRanker::check(const LabelMemory::Limits& limits) const {
     model.check();
   }
   calibration_.check();
+  doubt_.check();
+  passes_.check();
+  expect_format(n_of_several_ <= limits.examples && n_looked_at_ <= limits.examples,
+                "the ranking has seen more examples than the model");
+  expect_format(mean_known_ >= 0 && mean_known_ <= static_cast<double>(limits.features),
+                "the mean number of known features is none that can be");
 }
 
 }  // namespace oplt

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "ranking/candidate_features.hpp"
 #include "ranking/label_memory.hpp"
 #include "ranking/online_logistic.hpp"
+#include "ranking/pass_detector.hpp"
 
 namespace oplt {
 
@@ -34,6 +36,8 @@ class LabelRanker {
     std::size_t n_first = 0;  // candidates that there always are; the others were added because so many were asked for
     Real least_probability = 0;  // by the tree, of the first ones
     std::vector<CandidateFeatures> features;
+    double together = 0;  // logarithm of the sum of the first candidates' exponential scores
+    double thinness = 0;  // how little is known of the row: from 0, as much as of most, to 1, nothing
   };
 
   explicit LabelRanker(std::uint32_t max_features);
@@ -42,18 +46,29 @@ class LabelRanker {
   /// the tree must have been taken before.
   static bool observes(std::uint64_t number);
 
-  /// Learns how to rank from an example that the tree and the memory have not learnt yet.
+  /// Learns how to rank from an example that the tree and the memory have not learnt yet. Some are looked at a second
+  /// time with a part of their features left out: that tells how much less to believe when little is known of a row.
   void observe(const Forest& forest, const Example& example);
+
+  /// Takes note of the examples of a batch, by digests of what they were before anything was made of them. Returns
+  /// whether the first one is new to the model: in a further pass over the same data, it is not.
+  bool recognise(std::span<const std::uint64_t> digests);
+
+  /// Have the last examples been learnt before?
+  bool is_repeating() const { return passes_.is_repeating(); }
 
   /// Learns what the labels of the examples look like.
   void remember(std::span<const Example> examples) {
     for (const Example& example : examples) {
       memory_.learn(example.x, example.labels, example.weight);
+      n_of_several_ += example.labels.size() > 1 ? 1 : 0;
     }
   }
 
   /// The labels that `params` asks for, among the candidates; the highest scores, and so probabilities, first, equal
-  /// scores by ascending label id. The best ten are the same however many are asked for.
+  /// scores by ascending label id. The best ten are the same however many are asked for. If no example so far had more
+  /// than one label, the probabilities of all labels sum up to at most 1. A row of which nothing is known is answered
+  /// by how frequent the labels are.
   std::vector<ScoredLabel> rank(const Forest& forest, RowView x, const SearchParams& params, Scratch& scratch) const;
 
   const LabelMemory& memory() const { return memory_; }
@@ -67,24 +82,45 @@ class LabelRanker {
   using RankingModel = OnlineLogistic<kCandidateFeatures>;
   using Calibration = OnlineLogistic<3>;  // of a constant, a candidate's score, and how high all scores are together
 
-  struct ScoredCandidate {
+  // How much less that counts, and how much more the label's frequency, the less is known of the row: a constant, the
+  // calibrated log-odds and the log-odds of the label's frequency, times how little is known and times its square.
+  using Doubt = OnlineLogistic<6>;
+
+  /// A candidate and what becomes of its score.
+  struct Judged {
     LabelId label;
     double score;
+    Doubt::Features doubt;
+    double logit;  // of its probability
   };
 
-  void find_candidates(const Forest& forest, RowView x, std::size_t n, std::size_t beam, Scratch& scratch) const;
+  bool find_first(const Forest& forest, RowView x, std::size_t beam, Scratch& scratch) const;
   void add_candidates(const Forest& forest, RowView x, std::size_t n, std::size_t beam, Scratch& scratch) const;
   double score(const Scratch& scratch, std::size_t i) const;
-  std::vector<ScoredCandidate> sorted_scores(const Scratch& scratch) const;
+  double calibrated(double score, const Scratch& scratch) const;
+  Judged judged(const Scratch& scratch, std::size_t i) const;
+  std::vector<Judged> first_judged(const Scratch& scratch) const;
   std::vector<double> first_scores(const Scratch& scratch) const;
-  void learn_probabilities(const Example& example);
+  std::vector<ScoredLabel> probabilities_of_first(std::span<const Judged> first) const;
+  std::vector<ScoredLabel> rank_more(const Forest& forest, RowView x, const SearchParams& params,
+                                     std::vector<ScoredLabel> ranked, double least_sure, Scratch& scratch) const;
+  std::vector<ScoredLabel> most_frequent(std::size_t n_labels, const SearchParams& params) const;
+  double frequency(std::uint32_t count) const;
+  void learn_probabilities(const Example& example, std::span<const Judged> first);
   void learn_ranking(const Example& example);
+  void learn_doubt(const Example& example, std::span<const Judged> first);
+  void observe_thinned(const Forest& forest, const Example& example);
 
   LabelMemory memory_;
   std::vector<RankingModel> models_;  // by how many examples the label has
   Calibration calibration_;           // by all observed examples
-  std::uint64_t n_observed_ = 0;      // examples from which the models have learnt
-  WorkingMemory<Scratch> scratch_;    // of observe()
+  Doubt doubt_;                       // likewise, and by some with a part of their features left out
+  PassDetector passes_;
+  std::uint64_t n_observed_ = 0;    // examples from which the models have learnt
+  std::uint64_t n_looked_at_ = 0;   // examples from which the calibration has learnt
+  std::uint64_t n_of_several_ = 0;  // examples with more than one label
+  double mean_known_ = 0;           // known features of an observed example
+  WorkingMemory<Scratch> scratch_;  // of observe()
 };
 
 }  // namespace oplt

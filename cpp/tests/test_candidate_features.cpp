@@ -18,7 +18,7 @@ std::vector<Candidate> two_candidates() {
 
 std::vector<CandidateFeatures> described(const std::vector<Candidate>& candidates, std::size_t n_first) {
   std::vector<CandidateFeatures> result(7);  // what was there goes
-  describe(candidates, n_first, result);
+  describe(candidates, n_first, false, result);
   return result;
 }
 

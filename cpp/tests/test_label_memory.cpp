@@ -68,6 +68,11 @@ struct Naive {
   void learn(const test::StreamExample& example) {
     ++n_learnt;
     const double scale = example.weight / norm(example);
+    for (std::size_t i = 0; example.labels.empty() && i + 1 < example.features.size(); ++i) {
+      if (weights[example.features[i]] == 0) {
+        renew_weight(example.features[i]);
+      }
+    }
     for (const LabelId label : example.labels) {
       ++counts[label];
       last[label] = n_learnt;

@@ -222,6 +222,15 @@ class OnlinePLT(Predictor):
     def thresholds(self, thresholds: Thresholds | None) -> None:
         self._thresholds = None if thresholds is None else as_thresholds(thresholds)
 
+    @property
+    def is_repeating(self) -> bool:
+        """Whether the latest examples had been learnt before, as in a second pass; never without a label memory.
+
+        Ranking and probabilities do not learn from such examples, since what is predicted for them is too good to be
+        true. It takes some 16 examples to notice, of a long stream some thousand.
+        """
+        return self._state().is_repeating
+
     def snapshot(self) -> PLT:
         """Take the model as it is now: a `PLT` that predicts, saves and never changes, while this one goes on learning.
 

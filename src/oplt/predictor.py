@@ -79,15 +79,19 @@ class Predictor:
             At most so many labels; 5 if neither `k` nor `threshold` is given. The best ten and their probabilities do
             not depend on it.
         threshold
-            Only labels that are at least so probable; with a label memory and without `k`, of the 200 best candidates.
+            Only labels that are at least so probable. Without `k`, all of them: the more labels are above it, the more
+            are looked at.
             ``"tuned"``: the thresholds of the model, see `thresholds`. Or `Thresholds` of your own.
         beam
             Look only into so many nodes of each level of the tree. If not given, the tree alone is searched exactly;
-            with a label memory, which ranks candidates, twice as many as `k`, but at least 20; without `k`, 100.
+            with a label memory, which ranks candidates, twice as many as `k`, but at least 20; without `k`, 100, and
+            more as long as further labels are above `threshold`.
 
         Returns
         -------
-        Labels and their probabilities, most probable first; empty if the model knows no label yet.
+        Labels and their probabilities, most probable first; empty if the model knows no label yet. With a label memory,
+        an input of which nothing is known gets the frequencies of the labels, and the probabilities of all labels sum
+        up to at most 1 if no example so far had more than one label.
         """
         question = self._question(k, threshold, beam)
         found = _core.predict_one(self._core, x, question.params) if self._is_quick else None

@@ -74,12 +74,12 @@ class Stopping:
         self.n = n
         learn = Lesson.learn
 
-        def stop(lesson: Lesson, batch: Any) -> None:
+        def stop(lesson: Lesson, batch: Any, *, is_new: bool = True) -> None:
             self.n -= 1
             if self.n == 0:
-                learn(lesson, batch.part(0, len(batch) // 2))
+                learn(lesson, batch.part(0, len(batch) // 2), is_new=is_new)
                 raise Interrupted(signal.SIGINT)
-            learn(lesson, batch)
+            learn(lesson, batch, is_new=is_new)
 
         monkeypatch.setattr(Lesson, "learn", stop)
 

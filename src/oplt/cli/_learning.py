@@ -93,15 +93,15 @@ class Lesson:
         """How many these are."""
         return self._scores.n_examples
 
-    def learn(self, batch: Batch) -> None:
-        """Learn a batch. Some of it may be predicted first, which changes nothing."""
+    def learn(self, batch: Batch, *, is_new: bool = True) -> None:
+        """Learn a batch. Some of it may be predicted first, which changes nothing, unless it has been learnt before."""
         begin = 0
         while begin < len(batch):
             n_before = self.model.n_examples
             place = n_before % _OF_EACH
-            is_tried = place < _TRIED and n_before >= _OF_EACH
-            part = batch.part(begin, begin + (_TRIED if is_tried else _OF_EACH) - place)
-            if is_tried:
+            is_first = place < _TRIED and n_before >= _OF_EACH
+            part = batch.part(begin, begin + (_TRIED if is_first else _OF_EACH) - place)
+            if is_first and is_new and not self.model.is_repeating:
                 self._scores.add(self.model.predict_many(part.X, k=1), part.Y)
             self.model.learn_many(part.X, part.Y, weights=part.weights)
             begin += len(part)
@@ -123,7 +123,9 @@ class Lesson:
         speed = f"{self.seconds:.1f} s ({self.speed:,.0f} a second)"
         lines = [f"Learnt {number_of(self.n_learnt, 'example')} in {speed}{in_all}; {sizes}."]
         if self.n_tried:
-            lines.append(f"P@1 {self.precision:.4f} on {self.n_tried:,} of them, predicted before they were learnt.")
+            tried = number_of(self.n_tried, "example")
+            each = f"{tried}, each predicted before it was learnt; a test set may differ"
+            lines.append(f"Progressive P@1 {self.precision:.3f} ({each}).")
         return "\n".join(lines)
 
     def values(self) -> dict[str, object]:

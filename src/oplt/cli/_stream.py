@@ -40,6 +40,7 @@ class Stream:
     def __init__(self, paths: tuple[str, ...], data: DataOptions, *, passes: int = 1, skip: int = 0) -> None:
         _check_paths(paths, passes)
         self.n_bad = 0
+        self.is_first_pass = True
         self._errors: list[InvalidInputError] = []
         self._paths = paths
         self._data = data
@@ -63,6 +64,7 @@ class Stream:
     def __iter__(self) -> Iterator[Batch]:
         n_of_a_pass = 0  # examples
         for number in range(self._passes):
+            self.is_first_pass = number == 0
             if number and self._skip >= n_of_a_pass:  # a whole pass that has been learnt need not be read again
                 self._skip -= n_of_a_pass
                 self._n_done += sum(size or 0 for size in self._sizes)

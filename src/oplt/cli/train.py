@@ -151,7 +151,7 @@ class _Training:
         """Learn all, then save."""
         with Bar("Learning") as bar:
             for batch in self._batches:
-                self.lesson.learn(batch)
+                self.lesson.learn(batch, is_new=self.stream.is_first_pass)
                 self.lesson.show(bar, self.stream)
                 if self._checkpoint.is_due():
                     self._checkpoint.save(self.lesson.model)
