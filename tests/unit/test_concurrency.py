@@ -272,7 +272,7 @@ def test_a_call_on_several_threads_raises_in_the_child_of_a_signal_handler(funct
     model = OnlinePLT(threads=2)
     model.learn_many(rows[:1000], labels[:1000])
     calls: dict[str, Callable[[], Any]] = {
-        "_learn": lambda: model.learn_many(rows, labels),
+        "_learn": lambda: model.learn_many(10 * rows, 10 * labels),  # longer than it takes to look for signals
         "_predict": lambda: model.predict_many(rows),
     }
 

@@ -166,7 +166,8 @@ def test_lone_surrogates_are_taken_by_models_too() -> None:
     model, expected = OnlinePLT(features="text"), OnlinePLT(features="text")
     model.learn_one("a\ud800b", "x")
     model.learn_many(["c\udfff"], ["y"])
-    expected.learn_many(["a?b", "c?"], ["x", "y"])
+    expected.learn_many(["a\ud800b"], ["x"])
+    expected.learn_one("c\udfff", "y")
     assert model.fingerprint() == expected.fingerprint()
     assert model.features.names == ["a", "b", "c"]
     assert model.predict_one("\ud800a") == expected.predict_one("a")
