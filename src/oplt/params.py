@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The settings of a model. The declaration of a setting is the one place that has its default, range and description.
+"""The settings of a model. Each setting is declared once, with its default, range and description.
 
-Docstrings, options of the command line and the settings in a model file all follow from it.
+Docstrings, command-line options and the settings in a model file are all derived from that declaration.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Documented = TypeVar("Documented", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting as it is declared.
+    """The declaration of a setting.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Setting:
     details
         Further sentences, for the docstring.
     paper
-        The value that the paper uses, if it is part of what `OnlinePLT.paper` stands for.
+        The paper's value, for the settings that `OnlinePLT.paper` fixes.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Setting:
     paper: Any
 
     def described(self) -> str:
-        """Write the entry of the docstring."""
+        """Format the entry for a docstring."""
         body = textwrap.fill(f"{self.summary} {self.details}".strip(), _WIDTH, break_on_hyphens=False)
         head = f"{self.name} : {self.check.kind}, default {self.default!r}"
         return head + "\n" + textwrap.indent(body, "    ")
@@ -75,13 +75,13 @@ def _setting(default: Any, check: Check, summary: str, details: str = "", *, pap
 
 
 def declared(cls: type) -> tuple[Setting, ...]:
-    """List the settings that a class declares, in their order."""
+    """List the settings that a class declares, in order of declaration."""
     return tuple(Setting(one.name, one.default, **one.metadata) for one in fields(cls))
 
 
 @dataclass(frozen=True)
 class _TextFeaturesOrNone:
-    """Settings of text features, as they are or as a mapping of them; None for examples that are features."""
+    """Settings of text features, given as an object or as a mapping; None for examples that are features."""
 
     kind: str = '"text", TextFeatures or None'
 
@@ -96,59 +96,59 @@ class _TextFeaturesOrNone:
 
 @dataclass(frozen=True)
 class TextSettings:
-    """What decides how texts become features."""
+    """How texts are turned into features."""
 
     ngrams: Range | None = _setting(
         (1, 1),
         Bounds(most=255),
-        "Word n-grams: the least and the most words of a term.",
-        "``(1, 2)``: words and pairs of neighbouring words. None: only `chars` are terms.",
+        "Word n-grams: minimum and maximum number of words per term.",
+        "``(1, 2)``: single words and pairs of adjacent words. None: no word n-grams, only `chars`.",
     )
     chars: Range | None = _setting(
         None,
         Bounds(most=255),
-        "Character n-grams of words: the least and the most characters of a term.",
-        "``(3, 5)`` finds words that are spelt or inflected differently, at several times the features. The spaces"
-        " around a word belong to it. The names of these terms begin with ``~``.",
+        "Character n-grams of words: minimum and maximum number of characters per term.",
+        "``(3, 5)`` matches words that are spelt or inflected differently, at the cost of several times as many"
+        " features. The spaces around a word are part of it. The names of these terms begin with ``~``.",
     )
     idf: bool = _setting(
         True,
         Flag(),
-        "Weight terms by inverse document frequency, as of the texts learnt so far.",
-        "A term that d of n texts have is weighted by 1 + ln((1 + n) / (1 + d)). See below.",
+        "Weight terms by inverse document frequency, computed over the texts learnt so far.",
+        "A term that occurs in d of n texts is weighted by 1 + ln((1 + n) / (1 + d)). See below.",
     )
     sublinear: bool = _setting(True, Flag(), "Weight a term that occurs f times by 1 + ln f instead of f.")
     hash_bits: int | None = _setting(
         None,
         Integer(most=31, optional=True),
         "Hash terms to 2^N features instead of keeping a vocabulary.",
-        "The names of the features are numbers then. None: keep a vocabulary.",
+        "Feature names are then numbers. None: keep a vocabulary.",
     )
     max_features: int | None = _setting(
         None,
         Integer(most=2**31 - 1, optional=True),
         "Keep at most N terms, the most frequent ones.",
-        "None: keep all of them. See below.",
+        "None: keep all terms. See below.",
     )
 
     symbols: bool = _setting(
         True,
         Flag(),
-        "Keep C++, C# and emoji as words, and let character n-grams see punctuation and symbols.",
-        "False: words consist of letters, numbers and underscores only, and character n-grams are those of words.",
+        "Keep C++, C# and emoji as words, and include punctuation and symbols in character n-grams.",
+        "False: words consist of letters, numbers and underscores only, and character n-grams are taken from words.",
     )
     token_pattern: str | None = _setting(
         None,
         Pattern(),
-        "Regular expression of a word, such as \\S+; by default, words are found by rules.",
-        "One of Python's `re`; if it has a group, that is the word. Upper and lower case stay the same. It is saved"
-        " with the model. Python finds the words then, which takes several times as long. A function is refused, since"
-        " it cannot be saved. None: words as described above.",
+        "Regular expression that matches a word, such as \\S+; by default, built-in rules find the words.",
+        "A pattern for Python's `re`; if it has a group, the group is the word. Case is still ignored. The pattern is"
+        " saved with the model. Tokenization then runs in Python and takes several times as long. A function is"
+        " refused, because it cannot be saved. None: words as described above.",
     )
 
     @property
     def pattern(self) -> re.Pattern[str] | None:
-        """The pattern of words, compiled."""
+        """The compiled pattern."""
         return None if self.token_pattern is None else re.compile(self.token_pattern)
 
     @property
@@ -161,7 +161,7 @@ class TextSettings:
         _check(self)
         if self.ngrams is None and self.chars is None:
             raise InvalidParameterError(
-                "parameters-conflict", "ngrams and chars cannot both be None: no text would have a feature"
+                "parameters-conflict", "ngrams and chars cannot both be None: no text would have any features"
             )
 
     def to_core(self) -> _core.TextParams:
@@ -184,31 +184,31 @@ class TextSettings:
 _NORMALIZE = "Scale the features of each example to Euclidean norm 1."
 _SEED = "Seed of the random number generator."
 _ANY_SEED = Integer(least=0, most=2**64 - 1)
-_RATE = Number(above=0, most=1e6, single=True)  # beyond it, the weights of a classifier would not stay finite
+_RATE = Number(above=0, most=1e6, single=True)  # above it, weights would not stay finite
 
-# Policies that grow other trees for other widths and seeds.
+# Policies that grow a different tree for a different arity or seed.
 _VARYING = ("best-greedy", "random")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides how a model learns."""
+    """How a model learns."""
 
     policy: str = _setting(
         "best-greedy",
         Choice(("best-greedy", "random", "complete", "cpet", "flat", "fixed")),
-        "Where a new label joins the tree: best-greedy, random, complete, cpet, flat or fixed.",
-        '``"best-greedy"``: near labels that look alike, keeping the tree balanced. ``"random"``: anywhere.'
+        "Policy that places new labels in the tree: best-greedy, random, complete, cpet, flat or fixed.",
+        '``"best-greedy"``: near similar labels, while keeping the tree balanced. ``"random"``: at a random place.'
         ' ``"complete"``: at the next place of a complete tree. ``"cpet"``: at a leaf of a binary tree, which is split.'
-        ' ``"flat"``: under the root, for a one-vs-rest (flat) model. ``"fixed"``: nowhere. The tree given to'
-        " `from_tree` stays as it is; labels that it lacks are ignored, and an example that has no other label counts"
-        " as one without labels.",
+        ' ``"flat"``: directly under the root, for a one-vs-rest (flat) model. ``"fixed"``: nowhere. The tree given to'
+        " `from_tree` does not change; labels that it lacks are ignored, and an example with no other label counts as"
+        " an example without labels.",
         paper="best-greedy",
     )
     alpha: float = _setting(
         0.75,
         Number(least=0, most=1),
-        "How to choose the place of a new label, from 0, by the classifiers, to 1, by the balance of the tree.",
+        "Trade-off when a new label is placed: 0 follows the classifiers, 1 keeps the tree balanced.",
         "Used by best-greedy and cpet.",
         paper=0.75,
     )
@@ -222,76 +222,78 @@ class Settings:
     max_leaves: int = _setting(
         31,
         Integer(least=2),
-        "Number of children of a node that has only leaves; at least the arity.",
+        "Number of children of a node whose children are all leaves; at least the arity.",
         "The paper's b_max. Used by best-greedy and random.",
         paper=100,
     )
-    learning_rate: float = _setting(1.0, _RATE, "Learning rate of AdaGrad, which trains the classifiers.", paper=1.0)
+    learning_rate: float = _setting(
+        1.0, _RATE, "Learning rate of AdaGrad, the optimizer of the classifiers.", paper=1.0
+    )
     adagrad_eps: float = _setting(
         0.01,
         _RATE,
-        "Epsilon of AdaGrad: a step is the learning rate times g / sqrt(epsilon + sum of g²).",
+        "Epsilon of AdaGrad: a step is learning rate * g / sqrt(epsilon + sum of g²).",
         paper=0.01,
     )
     gate: float = _setting(
         0.15,
         Number(least=0, below=0.5, single=True),
-        "Skip the update of a classifier whose error is below this; 0 disables it.",
-        "Saves time and memory and raises precision, but probabilities of improbable labels are less calibrated. It is"
-        " below 0.5, the error of a classifier that has not learnt anything yet.",
+        "Skip the update of a classifier whose error is below this; 0 disables the gate.",
+        "Saves time and memory and raises precision, but the probabilities of improbable labels are less well"
+        " calibrated. It must be below 0.5, the error of an untrained classifier.",
         paper=0.0,
     )
     bias: bool = _setting(True, Flag(), "Give each classifier a bias (intercept).")
     normalize: bool = _setting(True, Flag(), _NORMALIZE)
     seed: int = _setting(
-        0, _ANY_SEED, _SEED, "Used by the random policy and by the 2-means clustering that ends a warm-up."
+        0, _ANY_SEED, _SEED, "Used by the random policy and by the 2-means clustering at the end of a warm-up."
     )
     label_memory: int = _setting(
         512,
         Integer(least=0, most=2**20),
-        "Remember N features of each label, and rank labels by tree and memory together; 0 ranks by the tree alone.",
-        "The memory is the mean of a label's examples. How much to trust it, and how much the tree, is learnt from the"
-        ' stream. Much better for rare labels, and better for most others; see "beyond the paper" in the documentation'
-        " for what it costs. Probabilities are calibrated by the stream so far: if all its labels are new, all"
-        " probabilities are small. With 0, search is exact.",
+        "Remember N features of each label, and rank labels by tree and memory together; 0 uses the tree alone.",
+        "The memory is the mean of a label's examples. How to weight memory and tree is learnt from the stream. The"
+        ' memory helps rare labels a lot, and most others somewhat; see "beyond the paper" in the documentation for its'
+        " cost. Probabilities are calibrated on the stream so far: if all its labels are new, all probabilities are"
+        " small. With 0, search is exact.",
         paper=0,
     )
     trees: int = _setting(
         1,
         Integer(most=32),
-        "Number of trees; labels are ranked by their mean probability.",
-        "Trees of different shapes err in different places. Time and memory grow with their number. Of each"
-        " three trees, the first has `arity` and `max_leaves` as given, the second half the arity, and the third twice"
-        " the leaves; besides, tree i, from 0, has i leaves more, and the seed `seed` + i. Only for best-greedy and"
-        " random: other policies would grow the same tree again.",
+        "Number of trees; labels are ranked by their mean probability over the trees.",
+        "Trees of different shapes make different errors. Time and memory grow with the number of trees. In every"
+        " group of three trees, the first has `arity` and `max_leaves` as given, the second half the arity, and the"
+        " third twice the `max_leaves`. In addition, tree i (counted from 0) has i more leaves and the seed `seed` + i."
+        " Only for best-greedy and random: the other policies would grow the same tree again.",
         paper=1,
     )
     warm_up: int = _setting(
         0,
         Integer(least=0),
-        "Build the tree anew from the first N examples, once they have been learnt; 0 disables it.",
-        "The tree is the one that `warm_start` would have built from them; they are kept until then, learnt again on"
-        " it, and forgotten. Until then the tree grows by the policy. The update that ends the warm-up takes as long as"
-        " all before it, and Ctrl-C waits for it. Only for best-greedy and random.",
+        "Rebuild the tree from the first N examples once they have been learnt; 0 disables the warm-up.",
+        "Until then the tree grows by the policy, and the examples are kept. The new tree is the one that `warm_start`"
+        " would have built from them; they are learnt again on it, then discarded. The update that ends the warm-up"
+        " takes as long as all updates before it, and Ctrl-C waits for it. Only for best-greedy and random.",
         paper=0,
     )
     features: TextSettings | None = _setting(
         None,
         _TextFeaturesOrNone(),
         "What an example is: a text, or features.",
-        '``"text"``: a text, of which the model makes features; `oplt.text.TextFeatures` has the settings for that, and'
-        " one that has been trained already is copied as it is. None: features by name.",
+        '``"text"``: a text, which the model turns into features. To change how, pass an `oplt.text.TextFeatures`; one'
+        " that has already been trained is copied with its vocabulary. None: features by name.",
     )
 
     def __post_init__(self) -> None:
         _check(self)
         if self.arity > self.max_leaves:
             _conflict(f"arity must be at most max_leaves ({self.max_leaves}), or the tree becomes a chain", self.arity)
-        varies = f"unless the policy is one of {' and '.join(_VARYING)}"
+        unless = f"unless the policy is {' or '.join(_VARYING)}"
         if self.trees > 1 and self.policy not in _VARYING:
-            _conflict(f"trees must be 1 {varies}, since others make the same tree again", self.trees)
+            _conflict(f"trees must be 1 {unless}: the other policies would grow the same tree again", self.trees)
         if self.warm_up > 0 and self.policy not in _VARYING:
-            _conflict(f"warm_up must be 0 {varies}, since others make trees of a form of their own", self.warm_up)
+            _conflict(f"warm_up must be 0 {unless}: the other policies prescribe the shape of the tree", self.warm_up)
 
     def to_core(self) -> _core.ModelParams:
         """Convert for the core."""
@@ -302,14 +304,14 @@ class Settings:
         return self.to_core().to_load(self.features.to_core() if self.features else None)
 
     def expect_one_tree(self, method: str) -> None:
-        """Refuse what makes no sense when the tree is known ahead."""
+        """Refuse settings that make no sense when the tree is given."""
         if self.trees > 1:
             _conflict(f"{method} starts from one tree, so trees must be 1", self.trees)
         if self.warm_up > 0:
             _conflict(
                 f"{method} starts from a tree, so warm_up must be 0",
                 self.warm_up,
-                "OnlinePLT(warm_up=...) starts without a tree, and builds it from the first examples.",
+                "Use OnlinePLT(warm_up=...), which starts without a tree and builds one from the first examples.",
             )
 
 
@@ -322,50 +324,53 @@ _DEFAULT_COSTS = {"squared-hinge": 1.0, "logistic": 10.0}
 
 @dataclass(frozen=True)
 class BatchSettings:
-    """What decides how a batch model is trained."""
+    """How a batch model is trained."""
 
     loss: str = _setting(
         "squared-hinge",
         Choice(("squared-hinge", "logistic")),
         "Loss of the classifiers: squared-hinge or logistic.",
-        '``"squared-hinge"``: a support vector machine in each node, as in Parabel; a score s means the probability'
-        ' exp(-max(0, 1 - s)²). ``"logistic"``: better calibrated.',
+        '``"squared-hinge"``: a support vector machine in each node, as in Parabel; a score s is turned into the'
+        ' probability exp(-max(0, 1 - s)²). ``"logistic"``: better calibrated.',
     )
     cost: float | None = _setting(
         None,
         Number(above=0, most=1e6, optional=True),
-        "Weight of the examples' losses against the regularisation (LIBLINEAR's C): larger fits closer.",
+        "Weight of the loss relative to the regularisation (LIBLINEAR's C); larger values fit more closely.",
         "None: 1 for the squared hinge loss and 10 for the logistic one, whose gradients are smaller.",
     )
     tolerance: float = _setting(
         0.1,
-        Number(least=1e-9, most=1),  # below, rounding would keep the solver from ever getting there
-        "Stop training a classifier at this tolerance.",
+        Number(least=1e-9, most=1),  # below it, rounding errors would keep the solver from converging
+        "Stopping tolerance of the solver.",
     )
     max_iterations: int = _setting(20, Integer(), "Stop training a classifier after N passes over its examples.")
     prune: float = _setting(
         0.1,
         Number(least=0, most=1, single=True),
         "Drop weights smaller than this, which makes the model much smaller.",
-        "It suits normalised features: the larger the values, the smaller the weights, so use 0 with"
+        "The default suits normalised features. Larger feature values lead to smaller weights, so use 0 with"
         " ``normalize=False``.",
     )
     normalize: bool = _setting(True, Flag(), _NORMALIZE)
     seed: int = _setting(
-        0, _ANY_SEED, _SEED, "Used for the order of the examples in training, and for trees that are not given."
+        0,
+        _ANY_SEED,
+        _SEED,
+        "Used for the order of the examples in training, and for clustering the labels if no tree is given.",
     )
     trees: int = _setting(
         1,
         Integer(most=32),
-        "Number of trees; labels are ranked by their mean probability.",
-        "Each is that of `oplt.tree.kmeans`, as in Parabel, with another seed. Or a `LabelTree`, or several, that"
-        " have all labels of `Y` as leaves.",
+        "Number of trees; labels are ranked by their mean probability over the trees.",
+        "Each is built by `oplt.tree.kmeans`, as in Parabel, with a different seed. Alternatively, a `LabelTree`, or"
+        " several, whose leaves include all labels of `Y`.",
     )
     features: TextSettings | None = _setting(
         None,
         _TextFeaturesOrNone(),
         "What an example is: a text, or features.",
-        "As for `OnlinePLT`. All texts are counted before any gets its features.",
+        "As for `OnlinePLT`. Document frequencies are counted over all texts before any features are computed.",
     )
 
     def __post_init__(self) -> None:
@@ -393,7 +398,7 @@ def _check(settings: AnySettings) -> None:
 
 
 def paper_settings() -> dict[str, Any]:
-    """Collect what `OnlinePLT.paper` stands for."""
+    """Collect the settings of `OnlinePLT.paper`."""
     return {one.name: one.paper for one in declared(Settings) if one.paper is not _UNSET}
 
 
@@ -404,8 +409,8 @@ def _without_features(settings: Settings | BatchSettings) -> dict[str, Any]:
 def with_settings(cls: type) -> Callable[[Documented], Documented]:
     """Let a class or function take the settings that `cls` declares.
 
-    A line ``{settings}`` of its docstring becomes their descriptions, and a keyword that is misspelt is refused naming
-    the one that is meant.
+    A line ``{settings}`` of its docstring is replaced by their descriptions. A misspelt keyword is refused with a
+    message that suggests the right one.
     """
 
     def decorate(target: Documented) -> Documented:
@@ -435,7 +440,7 @@ def _with_known_keywords(function: Documented, called: str) -> Documented:
 
 
 def check_setting_names(method: str, given: Mapping[str, Any], known: Iterable[str] = ()) -> None:
-    """Refuse what is no setting, as Python does where they are written out, and name the one that is meant."""
+    """Refuse unknown keywords, as Python does for explicit parameters, and suggest the nearest setting."""
     names = list(known) or [*(one.name for one in declared(Settings)), "threads"]
     for name in given:
         if name not in names:
@@ -450,7 +455,7 @@ _LIMIT = Integer(optional=True)
 
 
 def search_params(k: int | None, threshold: float | None, beam: int | None) -> _core.SearchParams:
-    """Check what is asked of a prediction. Without `k` and `threshold`, the five best labels are."""
+    """Check the arguments of a prediction. Without `k` and `threshold`, `k` is 5."""
     if k is None and threshold is None:
         k = 5
     return _core.SearchParams(

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from oplt import OnlinePLT
-from oplt.cli._learning import Interrupted, Lesson
+from oplt.cli._learning import Interrupted, Updater
 from tests.cli.running import learnt, refused, run, start, write_texts
 
 PASSES = 300  # of a small file, each followed by a checkpoint: seconds of work, which nobody waits for
@@ -68,20 +68,20 @@ def test_the_same_command_goes_on_to_the_same_model(
 
 
 class Stopping:
-    """A lesson that is interrupted in the middle of a batch, the n-th time that it learns."""
+    """Interrupt learning in the middle of a batch, the n-th time that it learns."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, n: int) -> None:
         self.n = n
-        learn = Lesson.learn
+        learn = Updater.learn
 
-        def stop(lesson: Lesson, batch: Any, *, is_new: bool = True) -> None:
+        def stop(updater: Updater, batch: Any, *, is_new: bool = True) -> None:
             self.n -= 1
             if self.n == 0:
-                learn(lesson, batch.part(0, len(batch) // 2), is_new=is_new)
+                learn(updater, batch.part(0, len(batch) // 2), is_new=is_new)
                 raise Interrupted(signal.SIGINT)
-            learn(lesson, batch, is_new=is_new)
+            learn(updater, batch, is_new=is_new)
 
-        monkeypatch.setattr(Lesson, "learn", stop)
+        monkeypatch.setattr(Updater, "learn", stop)
 
 
 def test_lines_that_were_left_out_do_not_count(tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from oplt import OnlinePLT
-from oplt.cli._learning import Lesson
+from oplt.cli._learning import Updater
 from tests.cli.running import learnt, refused, run, start, write_texts
 from tests.cli.test_interruptions import Stopping, wait_for
 
@@ -124,15 +124,15 @@ def test_ctrl_c_after_a_resumed_learn_skips_all_that_is_learnt(
 def test_the_checkpoint_of_another_command_is_refused(
     tmp_path: Path, model: Path, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    learn = Lesson.learn
+    learn = Updater.learn
 
-    def killed(lesson: Lesson, batch: object) -> None:
-        if lesson.n_learnt:
+    def killed(updater: Updater, batch: object) -> None:
+        if updater.n_learnt:
             raise OSError(errno.EIO, "killed", "disk")
-        learn(lesson, batch)  # type: ignore[arg-type]
+        learn(updater, batch)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(Lesson, "learn", killed)
+        patch.setattr(Updater, "learn", killed)
         run("learn", model, small, small, "--checkpoint", 1e-9, code=1)
     partial = f"{model}.partial"
     assert Path(partial).exists()

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The command line: `oplt`, a group of commands.
 
-A command is the object `command` of the module of its name, which is imported when the command is called: `oplt --help`
-is there at once.
+Each command is the object `command` of the module with the same name, which is imported only when the command is run.
+That keeps `oplt --help` fast.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from oplt.cli._console import COMMAND_LINE, WrongUsageError, showing_what_was_ty
 
 __all__ = ["COMMANDS", "main"]
 
-# What `oplt --help` says of each, in the order in which one needs them.
+# The one-line help of each command, in the order in which a user needs them.
 COMMANDS = {
-    "train": "Learn a model from examples.",
-    "predict": "Predict the labels of examples.",
-    "learn": "Go on with a saved model: learn more examples.",
-    "tune": "Choose the thresholds of a model: for F1, or for a precision to hold.",
-    "evaluate": "Measure how good the predictions of a model are.",
-    "progressive": "Predict each example before it is learnt, and tell how good that was.",
-    "inspect": "Show what is in a model: settings, size, memory, largest nodes, labels.",
-    "tree": "Draw the tree of a model: as text, for Graphviz, as a picture or as a page.",
-    "convert": "Write examples in another format.",
-    "demo": "Watch a model learn a stream whose labels keep emerging.",
-    "completion": "Print what makes a shell complete commands and options.",
+    "train": "Train a model on examples.",
+    "predict": "Predict labels for examples.",
+    "learn": "Update a saved model with more examples.",
+    "tune": "Choose the prediction thresholds of a model, for F1 or for a required precision.",
+    "evaluate": "Measure the quality of a model's predictions on test data.",
+    "progressive": "Evaluate a model on a stream: predict each example before learning it.",
+    "inspect": "Show the contents of a model: settings, size, largest nodes, labels.",
+    "tree": "Draw the tree of a model as text, SVG, HTML or Graphviz DOT.",
+    "convert": "Convert examples from one file format to another.",
+    "demo": "Watch a model learn from a stream in which new labels keep appearing.",
+    "completion": "Print a shell completion script.",
 }
 
 
 class _Commands(click.Group):
-    """Commands that are imported when they are called, and whose errors are told in one place."""
+    """Commands that are imported when they are run, and whose errors are reported in one place."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (as Click has it)
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (Click's signature)
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
@@ -81,17 +81,18 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="oplt", message="oplt %(version)s")
 def main() -> None:
-    """Learn to tag texts, or any examples, with labels that keep coming.
+    """Multi-label classification for streams in which new labels keep appearing.
 
     \b
       oplt train examples.jsonl --model tags.oplt
       oplt predict tags.oplt new.jsonl
       oplt evaluate tags.oplt test.jsonl
 
-    An example is a line: {"text": "Heap overflow in Linux", "labels": ["kernel"]}. CSV, TSV, Parquet, fastText's and
-    Vowpal Wabbit's lines and sparse features are read, too, compressed or not; a dash (-) is standard input.
+    Each example is one line, such as {"text": "Heap overflow in Linux", "labels": ["kernel"]}. Commands also read CSV,
+    TSV, Parquet, fastText, Vowpal Wabbit and sparse XMLC/LIBSVM files, compressed or not. A dash (-) means standard
+    input.
 
-    Results go to standard output, everything else to standard error. Exit codes: 0 done; 1 the data or the model is
-    wrong; 2 the command is; 3 the model was saved, but is of no use (see oplt train); 130 interrupted by Ctrl-C, 143 by
-    SIGTERM; 141 nobody reads the output.
+    Results go to standard output, everything else to standard error. Exit codes: 0 success; 1 invalid data or model;
+    2 invalid command line; 3 the model was saved but is unusable (see oplt train --help); 130 interrupted by Ctrl-C,
+    143 by SIGTERM; 141 the reader of the output has closed the pipe.
     """

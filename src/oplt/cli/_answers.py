@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Predictions as lines: JSON, tables, or fastText's."""
+"""Predictions as lines of JSON, CSV, TSV or fastText."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _SUFFIXES = {
     "fasttext": (".fasttext", ".ft"),
 }
 FORMATS = tuple(_SUFFIXES)
-_OWN = ("line", "labels", "probabilities")  # names of what is written about each example
+_OWN = ("line", "labels", "probabilities")  # reserved names of output fields
 
 Row = list[tuple[Any, float]]
 
 
 def format_of(out: Path | None) -> str:
-    """Tell what to write by the name of the file; JSON lines, if it has no suffix."""
+    """Choose the output format by the suffix of the file; JSON lines if it has none."""
     if out is None:
         return "jsonl"
     compression = by_name(out.name)
@@ -46,24 +46,24 @@ def format_of(out: Path | None) -> str:
     if not suffix:
         return "jsonl"
     known = ", ".join(suffix for suffixes in _SUFFIXES.values() for suffix in suffixes)
-    msg = f"{out}: cannot write {suffix} files. Use one of {known}, or give --to, one of {', '.join(FORMATS)}."
+    msg = f"{out}: cannot write {suffix} files. Use one of {known}, or pass --to with one of {', '.join(FORMATS)}."
     raise WrongUsageError(msg)
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Writes the answers to batches of examples.
+    """Formats the predictions for batches of examples.
 
     Parameters
     ----------
     format
         One of `FORMATS`.
     keep
-        Fields of the examples that are written, too.
+        Fields of the examples to copy to the output.
     separator
-        Between the labels of a cell of a table.
+        Separates the labels in a CSV or TSV cell.
     numbered
-        Write which line of the data each answer belongs to.
+        Write the line number of each example.
     """
 
     format: str
@@ -74,24 +74,24 @@ class Answers:
     def __post_init__(self) -> None:
         taken = next((name for name in self.keep if name in _OWN), None)
         if taken is not None:
-            msg = f"--keep {taken}: the predictions are written under this name, so the field cannot be kept"
+            msg = f"--keep {taken}: the output already has a field of this name, so the input field cannot be kept"
             raise WrongUsageError(msg)
         other = next((name for name in self.keep if name != "text"), None)
         if self.format == "fasttext" and other is not None:
-            msg = f"--keep {other}: fastText lines hold labels and a text, nothing else; use --to jsonl, csv or tsv"
+            msg = f"--keep {other}: fastText lines hold only labels and a text; use --to jsonl, csv or tsv"
             raise WrongUsageError(msg)
         if not self.separator:
             msg = "--to-separator must not be empty"
             raise WrongUsageError(msg)
 
     def header(self) -> bytes:
-        """Write what comes before the first answer."""
+        """Format the header of the output."""
         if self.format not in ("csv", "tsv"):
             return b""
         return self._row([*self._numbers(["line"]), *self.keep, "labels", "probabilities"])
 
     def lines(self, found: Predictions, batch: Batch) -> bytes:
-        """Write a line for each example."""
+        """Format one line per example."""
         kept = batch.kept or [{}] * len(batch)
         line = _LINES[self.format]
         lines: list[bytes] = []
@@ -117,10 +117,10 @@ class Answers:
         if bad is not None:
             raise InvalidInputError(
                 "not-writable",
-                f"labels in a cell are separated by {self.separator!r} and cannot contain it, nor begin or end with"
-                " a blank",
+                f"labels in a cell are separated by {self.separator!r}, so they must not contain it, nor start or end"
+                " with a blank",
                 got=f"the label {briefly(bad)}",
-                hint="Give another --to-separator, or --to jsonl.",
+                hint="Pass a different --to-separator, or --to jsonl.",
             )
         numbers = [str(round(probability, 6)) for _, probability in row]
         kept = [_as_text(value) for value in fields.values()]
@@ -134,7 +134,7 @@ class Answers:
 
         text = _as_text(fields.get("text"))
         if not row and not text:
-            return b"\n"  # each example has its line
+            return b"\n"  # one line per example, always
         written = line(Example(text, [label for label, _ in row], 1.0, number))
         return _encoded(written.rstrip(" ") + "\n")
 
@@ -157,7 +157,7 @@ _LINES: dict[str, Callable[[Answers, Row, dict[str, Any], int], bytes]] = {
 
 
 def _as_text(value: Any) -> str:
-    """Write a value in a cell: texts as they are, nothing for null, and what JSON has else as JSON."""
+    """Format a value for a cell: strings unchanged, null as an empty cell, other values as JSON."""
     if value is None or isinstance(value, str):
         return value or ""
     return json.dumps(without_nan(value), ensure_ascii=False, default=str)
@@ -167,5 +167,5 @@ def _encoded(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        what = "a text or a label has half a surrogate pair, which UTF-8 cannot write"
-        raise InvalidInputError("not-utf-8", what, hint="Give --to jsonl.") from None
+        what = "a text or a label contains half a surrogate pair, which UTF-8 cannot encode"
+        raise InvalidInputError("not-utf-8", what, hint="Pass --to jsonl.") from None

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""A model that is saved while it learns, and from which the same command goes on.
+"""Checkpoints of a model in training, from which the same command can resume.
 
-Beside the model, `FILE.partial`, lies `FILE.partial.json`, which says what command it is of. That is written once,
-before the first model, and does not change. So the two always fit together, whenever the machine goes down.
+The model is saved to `FILE.partial`. `FILE.partial.json` beside it records the command that created it. The latter is
+written once, before the first model, and never changes, so the two are consistent even if the machine crashes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Checkpoint", "command_of", "learn_command_of"]
 
-_SAMPLE = 1 << 16  # bytes of a file whose digest is kept
-_ENDING = 64  # bytes of a model that hold the checksum of all others
+_SAMPLE = 1 << 16  # bytes at the start of a file that are digested
+_ENDING = 64  # bytes at the end of a model file, which contain the checksum of the rest
 
 
 def command_of(
     paths: tuple[str, ...], data: DataOptions, passes: int, options: ModelOptions, kind: str
 ) -> dict[str, Any]:
-    """Tell all of `oplt train` that decides what is learnt."""
+    """Collect the arguments of `oplt train` that determine the result."""
     return _as_read_again(
         {
             "command": "train",
@@ -46,7 +46,7 @@ def command_of(
 
 
 def learn_command_of(model_path: Path, paths: tuple[str, ...], data: DataOptions, skip: int) -> dict[str, Any]:
-    """Tell all of `oplt learn` that decides what is learnt."""
+    """Collect the arguments of `oplt learn` that determine the result."""
     with model_path.open("rb") as file:
         n_bytes = model_path.stat().st_size
         file.seek(max(n_bytes - _ENDING, 0))
@@ -76,16 +76,16 @@ def _file(path: str) -> dict[str, Any]:
 
 
 class Checkpoint:
-    """Where a model is kept that is not ready yet.
+    """The checkpoint file of a model in training.
 
     Parameters
     ----------
     target
-        Where the model will be.
+        Where the finished model will be saved.
     command
-        What `command_of` or `learn_command_of` tells.
+        The result of `command_of` or `learn_command_of`.
     every
-        Seconds between two saves; 0: save only when asked to.
+        Seconds between two checkpoints; 0: save only on request.
     """
 
     def __init__(self, target: Path, command: dict[str, Any], every: float = 0) -> None:
@@ -97,14 +97,14 @@ class Checkpoint:
         self._is_mine = False
 
     def load(self, threads: int) -> OnlinePLT | None:
-        """Load what an earlier run of the same command has saved; None if there is nothing."""
+        """Load the checkpoint of an earlier run of the same command; None if there is none."""
         if not self.path.exists():
             return None
-        start_anew = f"To start anew, remove {self.path}."
+        start_anew = f"To start from scratch, remove {self.path}."
         if not self._about.exists():
             raise InvalidInputError(
                 "checkpoint-not-usable",
-                f"there is no {self._about}, which says what command created it",
+                f"{self._about}, which records the command that created the checkpoint, is missing",
                 where=str(self.path),
                 hint=start_anew,
             )
@@ -118,18 +118,18 @@ class Checkpoint:
         if differences:
             raise InvalidInputError(
                 "checkpoint-not-usable",
-                f"was created by a different command: {'; '.join(differences)}",
+                f"the checkpoint was created by a different command: {'; '.join(differences)}",
                 where=str(self.path),
                 hint=f"Rerun that command to resume. {start_anew}",
             )
         return OnlinePLT.load(self.path, threads=threads)
 
     def is_due(self) -> bool:
-        """Tell whether it is time to save."""
+        """Check whether the next save is due."""
         return bool(self._every) and time.monotonic() - self._last >= self._every
 
     def save(self, model: OnlinePLT) -> None:
-        """Save the model as it is. Whatever happens meanwhile, the last one that was saved is whole."""
+        """Save the model in its current state. If that fails, the previous checkpoint stays intact."""
         if not self._is_mine:
             with replacing(self._about) as file:
                 file.write(json.dumps(self._command, indent=1).encode())
@@ -138,23 +138,23 @@ class Checkpoint:
         self._last = time.monotonic()
 
     def remove(self) -> None:
-        """Remove it: the model is ready."""
+        """Remove the checkpoint once the model is finished."""
         self.path.unlink(missing_ok=True)
         self._about.unlink(missing_ok=True)
 
 
 def _differences_of_commands(saved: Any, now: dict[str, Any]) -> list[str]:
-    """Say what differs; of two different commands, only that they are."""
+    """List the differences; if the commands themselves differ, only the other command."""
     if not isinstance(saved, dict) or saved.get("command", "train") not in ("train", "learn"):
         raise TypeError(saved)
-    before = {"command": "train", **saved}  # which files of earlier versions do not tell
+    before = {"command": "train", **saved}  # files of earlier versions lack it
     if before["command"] != now["command"]:
         return [f"oplt {before['command']}"]
     return _differences(before, now)
 
 
 def _differences(saved: Any, now: Any, name: str = "") -> list[str]:
-    """Say what differs, by the innermost name."""
+    """List the differences, named by the innermost key."""
     if isinstance(saved, dict) and isinstance(now, dict):
         return [found for key in {**saved, **now} for found in _differences(saved.get(key), now.get(key), key)]
     if isinstance(saved, list) and isinstance(now, list) and len(saved) == len(now) and name == "data":
@@ -162,11 +162,11 @@ def _differences(saved: Any, now: Any, name: str = "") -> list[str]:
     if saved == now:
         return []
     in_words = {
-        "beginning": "a data file begins differently",
-        "bytes": f"a data file had {_shown(saved)} bytes and has {_shown(now)}",
-        "checksum": "the model has changed since",
+        "beginning": "the beginning of a data file has changed",
+        "bytes": f"a data file had {_shown(saved)} bytes and now has {_shown(now)}",
+        "checksum": "the model has changed since then",
     }
-    return [in_words.get(name, f"{name} was {_shown(saved)} and is {_shown(now)}")]
+    return [in_words.get(name, f"{name} was {_shown(saved)} and is now {_shown(now)}")]
 
 
 def _shown(value: Any) -> str:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What commands say, and where: results to standard output, everything else to standard error."""
+"""Output of the commands: results go to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ __all__ = [
     "without_nan",
 ]
 
-OF_NO_USE = 3  # what was learnt: there is no label, no feature, or one label only because others were left out
-INTERRUPTED = 130  # 128 and the number of the signal, as shells have it
+OF_NO_USE = 3  # the model has no labels, no features, or a single label after lines were skipped
+INTERRUPTED = 130  # 128 + the number of the signal, as in shells
 NOBODY_READS = 141
 
 COMMAND_LINE = "oplt.command-line"
@@ -56,26 +56,26 @@ _QUIET = "oplt.quiet"
 
 
 class _OneLineError(click.ClickException):
-    """An error that is told in a line: `Error: ...`, whatever names and texts it quotes."""
+    """An error that is printed as one line, `Error: ...`, whatever names and texts it quotes."""
 
     def format_message(self) -> str:
         return on_one_line(self.message)
 
 
 class WrongDataError(_OneLineError):
-    """The data or the model is wrong."""
+    """The data or the model is invalid."""
 
     exit_code = 1
 
 
 class WrongUsageError(_OneLineError):
-    """The command is wrong. Click's own error for that would take three lines more."""
+    """The command line is invalid. Click's own error would print three more lines."""
 
     exit_code = 2
 
 
 def quiet_option(command: Any) -> Any:
-    """Give a command the option --quiet."""
+    """Add the option --quiet to a command."""
 
     def remember(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         ctx.meta[_QUIET] = value
@@ -86,58 +86,58 @@ def quiet_option(command: Any) -> Any:
         is_flag=True,
         expose_value=False,
         callback=remember,
-        help="Say nothing but results and errors.",
+        help="Print only results and errors.",
     )(command)
 
 
 def is_quiet() -> bool:
-    """Tell whether the command was given --quiet."""
+    """Check whether --quiet was passed."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(_QUIET))
 
 
 def command_line() -> list[str]:
-    """Tell what the user has typed, word by word."""
+    """Return the words that the user typed."""
     return list(click.get_current_context().meta[COMMAND_LINE])
 
 
 def note(message: str) -> None:
-    """Say something that is not a result."""
+    """Print a message that is not a result to standard error."""
     if not is_quiet():
         click.echo(for_terminals(message), err=True)
 
 
 def say(text: str) -> None:
-    """Print a line, or a few, of a result that people read."""
+    """Print one or more lines of a human-readable result."""
     click.echo(for_terminals(text))
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Make what draws tables and bars. It knows about terminals, NO_COLOR and FORCE_COLOR."""
-    from rich.console import Console  # only where it is needed: it takes a while to import
+    """Make a Rich console for tables and bars. It respects NO_COLOR and FORCE_COLOR."""
+    from rich.console import Console  # imported lazily because it is slow
 
     class Piped(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # for `telling_errors`; Rich would exit with a code of its own
+            raise BrokenPipeError  # handled by `telling_errors`; Rich would exit with its own code
 
     return Piped(stderr=stderr, highlight=False)
 
 
 def print_json(values: dict[str, Any]) -> None:
-    """Print one JSON object in a line. What is not defined (NaN) is null: JSON has no other name for it."""
+    """Print a JSON object on one line. Undefined values (NaN) become null, since JSON has no NaN."""
     click.echo(json_line(without_nan(values)))
 
 
 def json_line(value: Any) -> bytes:
-    """Write JSON as UTF-8, whatever the terminal's encoding.
+    """Format JSON as UTF-8, whatever the terminal's encoding.
 
-    What UTF-8 lacks (half a surrogate pair), and what a terminal would obey instead of showing, is escaped. To whoever
-    reads JSON, that is the same.
+    Half surrogate pairs, which UTF-8 cannot encode, and terminal control characters are escaped. JSON parsers read
+    the same value.
     """
     return _UNSAFE.sub(_escaped, json.dumps(value, ensure_ascii=False, default=str)).encode()
 
 
-# DEL and C1; marks and overrides of direction; ends of lines that are not JSON's; tags, which nobody sees.
+# DEL and C1; bidirectional marks and overrides; line separators that are not JSON's; invisible tags.
 _UNSAFE = re.compile(
     "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
@@ -148,12 +148,12 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def standard_output() -> IO[bytes]:
-    """Tell where results go: as they are, unless it is a terminal, which might obey what is in them."""
+    """Return the stream for results. On a terminal, control characters are escaped."""
     return cast("IO[bytes]", _Terminal()) if sys.stdout.isatty() else sys.stdout.buffer
 
 
 class _Terminal(io.RawIOBase):
-    """Bytes of text to a terminal, made safe to look at."""
+    """Writes bytes of text to a terminal with control characters escaped."""
 
     def writable(self) -> bool:
         return True
@@ -167,7 +167,7 @@ class _Terminal(io.RawIOBase):
 
 
 def without_nan(value: Any) -> Any:
-    """Make null of numbers that JSON lacks, however deep they are."""
+    """Replace NaN and infinities by None, at any depth."""
     if isinstance(value, dict):
         return {name: without_nan(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -181,15 +181,15 @@ def _nowhere(mode: str = "w") -> IO[Any]:
 
 @contextmanager
 def telling_errors() -> Iterator[None]:
-    """Tell a user's mistake in one line, with the exit code that it has. Ours are tracebacks."""
-    # Python has none if it was closed, as by `<&-`: nothing comes from there, and what is said goes nowhere.
+    """Report a user's mistake in one line, with its exit code. Our own bugs stay tracebacks."""
+    # Streams are None in Python if the shell closed them, as `<&-` does.
     sys.stdin = sys.stdin or _nowhere("r")
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
     try:
         with _telling_warnings(), showing_what_was_typed():
             yield
-        sys.stdout.flush()  # not at the interpreter's end, when nobody could tell that nobody reads it
+        sys.stdout.flush()  # here, so that a closed pipe is noticed before the interpreter exits
     except BrokenPipeError:
         _forget(sys.stdout, sys.stderr)
         raise click.exceptions.Exit(NOBODY_READS) from None
@@ -210,14 +210,14 @@ def telling_errors() -> Iterator[None]:
 
 @contextmanager
 def _telling_warnings() -> Iterator[None]:
-    """Tell what may be meant differently in a line, and each thing once, however often the data is read."""
-    told: set[str] = set()
+    """Print each kind of warning once, on one line, however often the data is read."""
+    shown: set[str] = set()
 
     def tell(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if not isinstance(message, OpltWarning):
             shown_before(message, category, *place, **more)
-        elif message.code not in told:
-            told.add(message.code)
+        elif message.code not in shown:
+            shown.add(message.code)
             note(f"Warning: {message_of_warning(message)}")
 
     with warnings.catch_warnings():
@@ -227,7 +227,7 @@ def _telling_warnings() -> Iterator[None]:
         yield
 
 
-# What Click says of numbers, and how people say it.
+# Click's messages about numbers, and plainer wording for them.
 _IN_WORDS = [
     (re.compile(r"is not a valid integer( range)?\."), "is not a whole number."),
     (re.compile(r"is not a valid float( range)?\."), "is not a number."),
@@ -238,19 +238,19 @@ _IN_WORDS = [
 
 @contextmanager
 def showing_what_was_typed() -> Iterator[None]:
-    """Let errors of Click, which quote the command line, be safe to look at."""
+    """Escape control characters in Click's errors, which quote the command line."""
     try:
         yield
     except click.UsageError as error:
         message = error.message
         for found, words in _IN_WORDS:
             message = found.sub(words, message)
-        error.message = for_terminals(message)  # type: ignore[misc]  # final by its annotation only
+        error.message = for_terminals(message)  # type: ignore[misc]  # final only by annotation
         raise
 
 
 def _forget(*streams: IO[str]) -> None:
-    """Send what is still in buffers nowhere: flushing them at the end would fail again."""
+    """Discard what is still in the buffers: flushing it at exit would fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in streams:
         os.dup2(nowhere, stream.fileno())
@@ -262,7 +262,7 @@ def _of_system(error: OSError) -> str:
         return error.strerror or str(error)
     path = Path(os.fsdecode(error.filename))
     if isinstance(error, IsADirectoryError):
-        return f"{path}: this is a folder, but a file is needed"
+        return f"{path}: this is a directory, but a file is needed"
     if isinstance(error, FileNotFoundError) and path.parent.is_dir():
         near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=1, cutoff=0.8)
         return f"{path}: there is no such file" + (f"; did you mean {path.with_name(near[0])}?" if near else "")

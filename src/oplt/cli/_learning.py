@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Learning a stream: with a bar, with a look at how good predictions are, and ready to be interrupted."""
+"""Learning from a stream, with a progress bar, progressive validation and handling of interruptions."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ if TYPE_CHECKING:
     from oplt.files import Batch
     from oplt.model import OnlinePLT
 
-__all__ = ["Interrupted", "Lesson", "exit_if_of_no_use", "interruptible"]
+__all__ = ["Interrupted", "Updater", "exit_if_of_no_use", "interruptible"]
 
-# The first so many of each so many examples, but for the very first, when nothing is known, are predicted before they
-# are learnt: enough to see how good the model is, for a few per cent of the time. Which ones depends on nothing but
-# their place in the stream.
+# Of every `_OF_EACH` examples, the first `_TRIED` are predicted before they are learnt, except at the start of the
+# stream: enough to estimate the precision, for a few per cent of the time. Which ones depends only on their position.
 _TRIED = 32
 _OF_EACH = 2048
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user, or the system, has asked to stop."""
+    """Raised at Ctrl-C or SIGTERM."""
 
     def __init__(self, signum: int) -> None:
         super().__init__()
@@ -42,15 +41,13 @@ class Interrupted(KeyboardInterrupt):
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM raise `Interrupted`, wherever the program is. What is saved is saved atomically."""
+    """Let Ctrl-C and SIGTERM raise `Interrupted` at any point. Saving is atomic, so no file is damaged."""
 
     def interrupt(signum: int, _: FrameType | None) -> None:
         raise Interrupted(signum)
 
     both = (signal.SIGINT, signal.SIGTERM)
-    heeded = [
-        which for which in both if signal.getsignal(which) is not signal.SIG_IGN
-    ]  # in the background, they are not
+    heeded = [which for which in both if signal.getsignal(which) is not signal.SIG_IGN]  # background jobs ignore them
     before = {which: signal.signal(which, interrupt) for which in heeded}
     try:
         yield
@@ -59,8 +56,8 @@ def interruptible() -> Iterator[None]:
             signal.signal(which, handler)
 
 
-class Lesson:
-    """A model that learns a stream, and what there is to tell about it."""
+class Updater:
+    """Updates a model with a stream, and reports on it."""
 
     def __init__(self, model: OnlinePLT) -> None:
         self.model = model
@@ -70,31 +67,31 @@ class Lesson:
 
     @property
     def n_learnt(self) -> int:
-        """Examples learnt so far, in this run."""
+        """Number of examples learnt in this run so far."""
         return self.model.n_examples - self._n_before
 
     @property
     def seconds(self) -> float:
-        """Since the beginning of this run."""
+        """Seconds since the start of this run."""
         return time.perf_counter() - self._started
 
     @property
     def speed(self) -> float:
-        """Examples a second."""
+        """Examples per second."""
         return self.n_learnt / max(self.seconds, 1e-9)
 
     @property
     def precision(self) -> float:
-        """P@1 of those that were predicted before they were learnt; NaN if none was."""
+        """P@1 of the examples that were predicted before they were learnt; NaN if there are none."""
         return self._scores.precision(1)
 
     @property
     def n_tried(self) -> int:
-        """How many these are."""
+        """Number of examples that were predicted before they were learnt."""
         return self._scores.n_examples
 
     def learn(self, batch: Batch, *, is_new: bool = True) -> None:
-        """Learn a batch. Some of it may be predicted first, which changes nothing, unless it has been learnt before."""
+        """Learn a batch. Some new examples are predicted first, which does not change the model."""
         begin = 0
         while begin < len(batch):
             n_before = self.model.n_examples
@@ -107,7 +104,7 @@ class Lesson:
             begin += len(part)
 
     def show(self, bar: Bar, stream: Stream) -> None:
-        """Tell how far it is, if somebody watches."""
+        """Update the progress bar if it is due."""
         if bar.is_due:
             model = self.model
             words = [f"{model.n_examples:,} examples", f"{self.speed:,.0f}/s", f"{model.n_labels:,} labels"]
@@ -115,7 +112,7 @@ class Lesson:
             bar.show(stream.share, ", ".join([*words, bytes_as_text(model.memory_bytes)]))
 
     def summary(self) -> str:
-        """Say what was learnt, how fast, and how good it is."""
+        """Summarize what was learnt, how fast, and the precision."""
         model = self.model
         in_all = f", {model.n_examples:,} in all" if self._n_before else ""
         names = f"{number_of(model.n_labels, 'label')}, {number_of(model.n_features, 'feature')}"
@@ -129,7 +126,7 @@ class Lesson:
         return "\n".join(lines)
 
     def values(self) -> dict[str, object]:
-        """Tell the same for --json."""
+        """Return the same figures for --json."""
         model = self.model
         return {
             "examples": model.n_examples,
@@ -144,7 +141,7 @@ class Lesson:
 
 
 def exit_if_of_no_use(model: OnlinePLT, n_bad: int) -> None:
-    """Say so if a model that was saved can predict nothing that is worth it, and end with an exit code of its own."""
+    """Warn and exit with a special code if the saved model cannot make useful predictions."""
     why = _why_of_no_use(model, n_bad)
     if why is not None:
         click.echo(f"Warning: {why}", err=True)
@@ -153,10 +150,10 @@ def exit_if_of_no_use(model: OnlinePLT, n_bad: int) -> None:
 
 def _why_of_no_use(model: OnlinePLT, n_bad: int) -> str | None:
     if model.n_labels == 0:
-        return "The model has no labels: no example had any."
+        return "The model has no labels, because no example had any."
     if model.n_features == 0:
-        return "The model has no features: no example had any, so it predicts the same labels for all."
+        return "The model has no features, because no example had any; it predicts the same labels for every input."
     if model.n_labels == 1 and n_bad:
         were = "was" if n_bad == 1 else "were"
-        return f"The model has a single label, and {number_of(n_bad, 'line')} {were} left out that may have had others."
+        return f"The model has a single label, and {number_of(n_bad, 'line')} {were} skipped that may have had others."
     return None

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""One command at a time updates a model: what two of them learnt could not be put together.
+"""A lock that lets only one command at a time update a model, because two sets of updates cannot be merged.
 
-The lock is one of the system (`flock`) on the file `FILE.lock`. It ends with the process, however that ends, so a file
-that was left behind never blocks anybody. It keeps out other commands, not programs that call `save`.
+It is a system lock (`flock`) on the file `FILE.lock`. The system releases it when the process ends, however that
+happens, so a stale lock file blocks nobody. It does not stop Python programs that call `save`.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ def locked(target: Path, *, wait: float = 0) -> Iterator[None]:
     Parameters
     ----------
     target
-        The model that will be replaced.
+        The model that will be overwritten.
     wait
-        Seconds to wait for another command; then, or at once, it is an error that it has not ended.
+        Seconds to wait for another command to finish; after that, raise an error.
     """
-    path = beside(target.resolve(), ".lock")  # through links: another name of a file is the same file
+    path = beside(target.resolve(), ".lock")  # links to a file share its lock
     handle = _acquired(path, target, time.monotonic() + wait)
     try:
         yield
     finally:
         if handle is not None:
             with suppress(OSError):
-                path.unlink()  # while it is locked: whoever waits for it sees that it is gone, and makes a new one
+                path.unlink()  # while it is locked: waiting commands notice that it is gone and create a new one
             os.close(handle)
 
 
 def _acquired(path: Path, target: Path, deadline: float) -> int | None:
-    """Lock; None where it is not possible, which is told."""
+    """Acquire the lock; if the file system has no locks, print a note and return None."""
     if os.name != "posix":
         return None
-    is_told = False
+    is_shown = False
     while True:
         try:
             handle = _opened(path)
@@ -71,21 +71,21 @@ def _acquired(path: Path, target: Path, deadline: float) -> int | None:
                 return None
             if time.monotonic() >= deadline:
                 raise WrongDataError(_busy(target, owner)) from None
-            if not is_told:
-                note(f"{target} is being updated by {owner}; waiting until it has finished. Ctrl-C stops.")
-                is_told = True
+            if not is_shown:
+                note(f"{target} is being updated by {owner}; waiting for it to finish. Press Ctrl-C to stop.")
+                is_shown = True
             time.sleep(_POLL)
         else:
             if _is_still(path, handle):
                 _sign(handle)
                 return handle
-            os.close(handle)  # who had it before has removed it meanwhile
+            os.close(handle)  # its previous owner has removed it in the meantime
 
 
 def _opened(path: Path) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except PermissionError:  # another user's, which can be locked all the same
+    except PermissionError:  # another user's file, which can still be locked
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
 
@@ -111,8 +111,8 @@ def _owner(handle: int) -> str:
 
 
 def _tell_there_is_none(target: Path, error: OSError) -> None:
-    note(f"{target} cannot be locked ({error.strerror}): take care that no other command updates it meanwhile.")
+    note(f"{target} cannot be locked ({error.strerror}): make sure that no other command updates it at the same time.")
 
 
 def _busy(target: Path, owner: str) -> str:
-    return f"{target} is being updated by {owner}. Try again when it has finished; nothing was learnt"
+    return f"{target} is being updated by {owner}. Nothing was learnt; try again when that command has finished"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Options that several commands share, and help that shows them in sections."""
+"""Options that several commands share, and help that groups options in sections."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ __all__ = [
 
 Decorated = Callable[..., Any]
 
-_LONGEST_NAME = 240  # bytes; most systems allow 255, and some files have a longer name while they are written
+_LONGEST_NAME = 240  # bytes; most systems allow 255, and temporary files have longer names
 
-_LABEL_FIELDS = ("labels_column", "weight_column", "separator")  # of no use where labels are not known
+_LABEL_FIELDS = ("labels_column", "weight_column", "separator")  # not needed where labels are not read
 
 
 class Option(click.Option):
@@ -57,13 +57,13 @@ class Option(click.Option):
 
 
 class Seconds(click.FloatRange):
-    """A time, which may be without end."""
+    """A number of seconds, possibly infinite."""
 
     def __init__(self) -> None:
         super().__init__(min=0)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read a number; NaN is none."""
+        """Parse a number; refuse NaN."""
         seconds: float = super().convert(value, param, ctx)
         if math.isnan(seconds):
             self.fail(f"{value!r} is not a number.", param, ctx)
@@ -71,22 +71,22 @@ class Seconds(click.FloatRange):
 
 
 class Command(click.Command):
-    """A command whose help shows its options in sections, those that matter most first."""
+    """A command whose help groups options in sections, the most important first."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Refuse empty names of files, which would mean the present folder."""
+        """Refuse empty file names, which would mean the current directory."""
         empty = {""} if "." in ctx.meta.get(COMMAND_LINE, []) else {"", Path()}
         for param in self.get_params(ctx):
             given = ctx.params.get(param.name or "")
             names = given if isinstance(given, tuple) else (given,)
             if isinstance(param.type, click.Path) and empty.intersection(names):
                 name = param.opts[0] if isinstance(param, click.Option) else param.make_metavar(ctx)
-                msg = f"{name}: the name of the file is empty. Is a shell variable not set?"
+                msg = f"{name}: the file name is empty. Is a shell variable unset?"
                 raise WrongUsageError(msg)
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, section by section."""
+        """Format the options, section by section."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
@@ -113,7 +113,7 @@ class DataOptions:
     keep: tuple[str, ...] = ()
 
     def words(self, *, with_labels: bool = False) -> list[str]:
-        """Make the options that read further examples of the same form: those that are not as by default."""
+        """List the options needed to read more examples of the same form: those that differ from the defaults."""
         found: list[str] = []
         for field in fields(self):
             value = getattr(self, field.name)
@@ -125,12 +125,12 @@ class DataOptions:
         return found
 
     def columns(self, *, with_labels: bool = True) -> Columns:
-        """Make what `oplt.files` takes."""
+        """Convert to the argument of `oplt.files`."""
         from oplt.files import Columns
 
         texts, numbers = _split(self.text_column), _split(self.number_columns)
         if numbers and self.features_column is not None:
-            msg = "--features-column and --feature-columns cannot go together: features are in one column or in several"
+            msg = "--features-column and --feature-columns cannot be combined: features are in one column or in several"
             raise WrongUsageError(msg)
         labels: Any = self.labels_column or Columns.labels
         return Columns(
@@ -143,7 +143,7 @@ class DataOptions:
         )
 
     def read(self, path: str, *, with_labels: bool = True, batch: int | None = None) -> Reader:
-        """Read a file, or standard input. What comes through a pipe or from a terminal is taken as it comes."""
+        """Read a file or standard input. Input from a pipe or a terminal is processed as it arrives."""
         from oplt.files import read
 
         size = {} if batch is None else {"batch": batch}
@@ -158,7 +158,7 @@ class DataOptions:
 
 
 def is_live(path: str) -> bool:
-    """Tell whether the next line may be long in coming."""
+    """Check whether the input may arrive slowly: from a pipe or a terminal."""
     return path == "-" or not Path(path).is_file()
 
 
@@ -166,7 +166,7 @@ def _split(names: tuple[str, ...]) -> list[str]:
     try:
         return [name for row in csv.reader(names, skipinitialspace=True) for name in row if name]
     except csv.Error:
-        msg = f"not a list of names with commas between them: {briefly(', '.join(names))}"
+        msg = f"not a comma-separated list of names: {briefly(', '.join(names))}"
         raise WrongUsageError(msg) from None
 
 
@@ -174,20 +174,20 @@ def _option(*names: str, **kwargs: Any) -> Callable[[Any], Any]:
     return click.option(*names, cls=Option, section="How to read the data", **kwargs)
 
 
-_FORMAT_HELP = "Format of the data; if not given, content and name tell it."
+_FORMAT_HELP = "Format of the data.  [default: detected from content and file name]"
 
 _OF_EXAMPLES = [
     _option(
         "--text-column",
         multiple=True,
         metavar="NAME[,NAME...]",
-        help="Field or column that has the text; several are joined. A name with a comma is quoted, as in CSV."
+        help="Field or column with the text; several are joined. Quote a name that contains a comma, as in CSV."
         "  [default: text]",
     ),
     _option(
         "--features-column",
         metavar="NAME",
-        help="Field of JSONL or column of Parquet that has features by name.  [default: features]",
+        help="JSONL field or Parquet column that maps feature names to values.  [default: features]",
     ),
     _option(
         "--feature-columns",
@@ -195,20 +195,20 @@ _OF_EXAMPLES = [
         "number_columns",
         multiple=True,
         metavar="NAME[,NAME...]",
-        help="Columns that are features themselves: numbers, or lists of them, as embeddings are. Beside a text also"
-        " strings, which are categories.",
+        help="Columns to use as features: numbers, or lists of numbers such as embeddings. Together with a text column,"
+        " also strings, which are treated as categories.",
     ),
     _option(
         "--use",
         type=click.Choice(["text", "features"]),
-        help="What to take of examples that have both.",
+        help="Which one to use if examples have both a text and features.",
     ),
     _option(
         "--on-error",
         type=click.Choice(["stop", "skip"]),
         default=DataOptions.on_error,
         show_default=True,
-        help="At a line that is no example: stop, or leave it out and count it.",
+        help="On an invalid line: stop with an error, or skip the line and report how many were skipped.",
     ),
 ]
 
@@ -216,19 +216,19 @@ _OF_LABELS = [
     _option(
         "--labels-column",
         metavar="NAME",
-        help="Field or column that has the labels.  [default: labels or label]",
+        help="Field or column with the labels.  [default: labels or label]",
     ),
     _option(
         "--separator",
         metavar="TEXT",
         default=DataOptions.separator,
         show_default=True,
-        help="Between the labels of a cell of CSV or TSV.",
+        help="Separator between the labels in a CSV or TSV cell.",
     ),
     _option(
         "--weight-column",
         metavar="NAME",
-        help="Field or column that says how much an example counts.  [default: weight]",
+        help="Field or column with the weight of each example.  [default: weight]",
     ),
 ]
 
@@ -236,12 +236,12 @@ _OF_LABELS = [
 def data_options(
     *, with_labels: bool = True, format_options: tuple[str, ...] = ("--format",)
 ) -> Callable[[Decorated], Decorated]:
-    """Give a command the options of reading, which it gets as one object, `data`."""
+    """Add the options for reading data to a command, which receives them as one object, `data`."""
     if with_labels:
         formats = [_option(*format_options, "format", type=click.Choice(FORMATS), help=_FORMAT_HELP)]
     else:
         known = click.Choice(("text", *FORMATS))
-        formats = [_option(*format_options, "format", type=known, help=f"{_FORMAT_HELP} text: each line is one.")]
+        formats = [_option(*format_options, "format", type=known, help=f"text: each line is one text. {_FORMAT_HELP}")]
     options = [*formats, *(_OF_LABELS if with_labels else []), *_OF_EXAMPLES]
 
     def decorate(function: Decorated) -> Decorated:
@@ -259,18 +259,18 @@ def data_options(
 
 
 def threads_option(function: Decorated) -> Decorated:
-    """Give a command the option --threads."""
+    """Add the option --threads to a command."""
     return click.option(
         "--threads",
         type=click.IntRange(min=1),
         metavar="N",
         default=lambda: os.cpu_count() or 1,
         show_default="all cores",
-        help="Threads; the result does not depend on them.",
+        help="Number of threads; it does not affect the result.",
     )(function)
 
 
-class _Threshold(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in newer versions of Click only
+class _Threshold(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic only in newer versions of Click
     """A probability, or the word `tuned`."""
 
     name = "threshold"
@@ -285,38 +285,38 @@ class _Threshold(click.ParamType):  # type: ignore[type-arg,unused-ignore] # gen
 
 
 def threshold_option(says: str) -> Callable[[Decorated], Decorated]:
-    """Give a command the option --threshold."""
+    """Add the option --threshold to a command."""
     return click.option(
         "--threshold",
         metavar="P|tuned",
         type=_Threshold(),
-        help=f"{says} tuned: use the thresholds saved with the model, which oplt tune chooses.",
+        help=f"{says} tuned: use the thresholds that oplt tune has saved with the model.",
     )
 
 
 def json_option(function: Decorated) -> Decorated:
-    """Give a command the option --json."""
+    """Add the option --json to a command."""
     return click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")(function)
 
 
 def skip_option(function: Decorated) -> Decorated:
-    """Give a command the option --skip."""
+    """Add the option --skip to a command."""
     return click.option(
         "--skip",
         metavar="N",
         type=click.IntRange(min=0),
         default=0,
-        help="Leave out the first N examples: they have been learnt already.",
+        help="Skip the first N examples, because the model has already learnt them.",
     )(function)
 
 
 def force_option(function: Decorated) -> Decorated:
-    """Give a command the option --force."""
-    return click.option("--force", "-f", is_flag=True, help="Replace a file that is there already.")(function)
+    """Add the option --force to a command."""
+    return click.option("--force", "-f", is_flag=True, help="Overwrite an existing file.")(function)
 
 
 def beside(target: Path, suffix: str) -> Path:
-    """Name a file that belongs to another one. The name of one with a very long name is made up."""
+    """Name a file that accompanies another one. If the name would be too long, it is a digest instead."""
     name = f"{target.name}{suffix}"
     if len(os.fsencode(name)) > _LONGEST_NAME:
         name = f".oplt-{hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()}{suffix}"
@@ -324,39 +324,39 @@ def beside(target: Path, suffix: str) -> Path:
 
 
 def check_target(path: Path, *, force: bool, is_model: bool = False, inputs: Iterable[str | Path] = ()) -> None:
-    """Refuse a target that is there, that is read, or that cannot be written, before hours of work are done for it."""
+    """Refuse a target that exists, is also an input, or is not writable, before hours of work are spent on it."""
     if path.is_file() and any(Path(read).is_file() and path.samefile(read) for read in inputs):
-        msg = f"{path} is read by this command, and would be replaced by what it writes: give another name"
+        msg = f"{path} is an input of this command and would be overwritten by its output: choose another name"
         raise WrongUsageError(msg)
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if path.is_file() and not force:
-        msg = f"{path} is there already: give another name, or --force to replace it"
+        msg = f"{path} already exists: choose another name, or pass --force to overwrite it"
         raise WrongUsageError(msg)
     if path.is_file() and is_model:
         _expect_model(path)
     if path.exists() and not path.is_file():  # a pipe or a device
         if is_model:
-            msg = f"{path} is not a file: a model cannot be saved there"
+            msg = f"{path} is not a regular file: a model cannot be saved there"
             raise WrongUsageError(msg)
         return
     folder = path.absolute().parent
     if not folder.exists():
-        msg = f"{folder}: there is no such folder"
+        msg = f"{folder}: there is no such directory"
         raise WrongDataError(msg)
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        msg = f"{folder}: cannot write there: {error.strerror}"
+        msg = f"{folder}: cannot write to this directory: {error.strerror}"
         raise WrongDataError(msg) from None
 
 
 def _expect_model(path: Path) -> None:
-    """Let --force replace models only, as the library does: what else has that name is worth more than a warning."""
+    """Let --force overwrite models only, as the library does, so that no other file is lost by accident."""
     from oplt.persistence import MODEL
 
     with path.open("rb") as file:
         if file.read(len(MODEL.magic)) != MODEL.magic:
-            msg = f"{path} is not an oplt model, and is not replaced by one: give another name, or remove it"
+            msg = f"{path} is not an oplt model, so --force does not overwrite it: choose another name or remove it"
             raise WrongUsageError(msg)

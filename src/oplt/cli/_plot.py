@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""A curve in plain characters."""
+"""An ASCII plot of a curve."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["plot"]
 
 
 def plot(values: Sequence[float], *, width: int = 60, height: int = 8) -> list[str]:
-    """Draw values from 0 to 1 over time, from the first to the last.
+    """Plot values from 0 to 1 over time, from the first to the last.
 
     Parameters
     ----------
     values
-        What to draw; NaN leaves a gap. If there are more than fit, each column is the mean of several.
+        Values to plot; NaN leaves a gap. If there are more values than columns, each column is the mean of several.
     width, height
-        Columns and rows of the curve, without what is at its left.
+        Columns and rows of the plot, without the axis on the left.
 
     Returns
     -------
-    The lines, from the top.
+    The lines, from top to bottom.
 
     Examples
     --------

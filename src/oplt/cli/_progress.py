@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""A bar that tells how far the work is, on terminals only."""
+"""A progress bar, on terminals only."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Bar", "bytes_as_text"]
 
-_EVERY = 0.2  # seconds between two looks
-_WIDE = 110  # columns of a terminal that has room for a bar beside the words, which matter more
+_EVERY = 0.2  # seconds between two updates
+_WIDE = 110  # columns of a terminal with room for a bar beside the text, which matters more
 
 
 class Bar:
-    """Shows the share that is done, how long the rest will take, and a few words; nothing if nobody watches."""
+    """Shows progress, remaining time and a short text; nothing if the output is not a terminal."""
 
     def __init__(self, title: str, *, wanted: bool = True) -> None:
         self._title = title
@@ -39,10 +39,10 @@ class Bar:
                 *([BarColumn(bar_width=20)] if target.width >= _WIDE else []),
                 TaskProgressColumn(),
                 TimeRemainingColumn(compact=True, table_column=Column(no_wrap=True)),
-                TextColumn("{task.fields[says]}", table_column=Column()),  # goes on in a second line, if it must
+                TextColumn("{task.fields[says]}", table_column=Column()),  # may wrap to a second line
                 console=target,
                 transient=True,
-                redirect_stdout=sys.stdout.isatty(),  # lines go above the bar; those for a file must not
+                redirect_stdout=sys.stdout.isatty(),  # prints lines above the bar, but only on a terminal
             )
             self._task = self._progress.add_task("", total=None, says="")
             self._progress.start()
@@ -54,11 +54,11 @@ class Bar:
 
     @property
     def is_due(self) -> bool:
-        """Whether somebody watches, and it is time to show something new."""
+        """Whether the bar is shown and due for an update."""
         return self._progress is not None and time.monotonic() - self._shown >= _EVERY
 
     def show(self, share: float | None, says: str) -> None:
-        """Show the share that is done, if it is known."""
+        """Show the completed share, if it is known."""
         if self._progress is not None:
             self._shown = time.monotonic()
             total = None if share is None else 1.0
@@ -66,7 +66,7 @@ class Bar:
 
 
 def bytes_as_text(n_bytes: int) -> str:
-    """Write a size as people read it.
+    """Format a size for people.
 
     Examples
     --------

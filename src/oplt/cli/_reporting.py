@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Reports of progressive validation: a live picture on a terminal, lines elsewhere, or JSON."""
+"""Reports of progressive validation: a live display on a terminal, lines elsewhere, or JSON."""
 
 from __future__ import annotations
 
@@ -31,43 +31,43 @@ _AGES = ((0, 1), (1, 16), (16, 256), (256, 4096), (4096, None))
 
 @dataclass(frozen=True)
 class Pace:
-    """How far the work is."""
+    """Progress of the evaluation."""
 
     n_examples: int
-    seconds: float  # that they took
-    share: float | None  # of the data that is done; None if nobody knows
+    seconds: float  # spent on these examples
+    share: float | None  # of the data that has been processed; None if unknown
     memory: int  # bytes of the model
 
     @property
     def speed(self) -> float:
-        """Examples a second."""
+        """Examples per second."""
         return self.n_examples / max(self.seconds, 1e-9)
 
     def __str__(self) -> str:
         words = [f"{self.speed:,.0f} examples/s", f"{bytes_as_text(self.memory)} of memory"]
         if self.share:
             left = round(self.seconds * (1 - self.share) / self.share)
-            words.append(f"{self.share:.0%} of the data, {left // 60}:{left % 60:02} to go")
+            words.append(f"{self.share:.0%} of the data, {left // 60}:{left % 60:02} left")
         return ", ".join(words)
 
 
 class Reporter(Protocol):
-    """Shows reports as they come."""
+    """Shows reports as they are produced."""
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Start the display."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End."""
+        """End the display."""
 
     def show(self, report: Report, pace: Pace) -> None:
-        """Show a report, and how far the work is."""
+        """Show a report and the progress."""
 
 
 def reporter(*, as_json: bool, window: int) -> Reporter:
-    """Choose how to show reports: whoever watches gets a picture."""
+    """Choose how to show reports: a live display on a terminal, lines elsewhere, or JSON."""
     if as_json:
         return _Json()
     if sys.stdout.isatty() and not console().is_dumb_terminal and not is_quiet():
@@ -97,7 +97,7 @@ class _Lines(_Plain):
         if not self._begun:
             names = ("examples", "labels", "P@1", f"P@1 of {self._window:,}", "new labels", "tail", "torso", "head")
             click.echo("  ".join(f"{name:>{_width(name)}}" for name in (*names, "examples/s")))
-            note("(tail, torso, head: recall of rare, middling and frequent labels)")
+            note("(tail, torso, head: recall on rare, medium-frequency and frequent labels)")
             self._begun = True
         recalls = [_share(bucket.recall) for bucket in (report.tail, report.torso, report.head)]
         cells = {
@@ -117,7 +117,7 @@ def _width(name: str) -> int:
 
 
 class _Picture:
-    """Measures, buckets and a curve, drawn anew with each report. The last one stays."""
+    """Metrics, buckets and a curve, redrawn for each report. The last one stays on the screen."""
 
     def __init__(self, window: int) -> None:
         from rich.live import Live
@@ -143,10 +143,10 @@ class _Picture:
         from rich.text import Text
 
         counts = f"{report.n_examples:,} examples, {report.n_labels:,} labels, {pace}"
-        born = f"New labels an example: {report.new_labels:.3f}; of the last {self._window:,}: "
+        born = f"New labels per example: {report.new_labels:.3f}; in the last {self._window:,}: "
         tables = Columns([self._measures(report), _by_frequency(report), _by_age(report)], padding=(0, 4))
         curve = [Text(line) for line in plot(self._curve)]
-        title = Text(f"P@1 of the last {self._window:,} examples, from the first to the last report")
+        title = Text(f"P@1 over the last {self._window:,} examples, from the first report to the last")
         return Group(Text(counts), tables, Text(f"{born}{report.window_new_labels:.3f}"), title, *curve)
 
     def _measures(self, report: Report) -> Any:
@@ -163,7 +163,7 @@ def _by_frequency(report: Report) -> Any:
         (f"{name} ({_range(bucket)})", _share(bucket.recall), _share(bucket.precision))
         for name, bucket in buckets.items()
     ]
-    return _table(["labels that occurred", "recall", "precision"], rows)
+    return _table(["labels by frequency", "recall", "precision"], rows)
 
 
 def _by_age(report: Report) -> Any:
@@ -173,13 +173,16 @@ def _by_age(report: Report) -> Any:
         n_true = sum(bucket.n_true for bucket in inside)
         recall = sum(bucket.n_hits for bucket in inside) / n_true if n_true else math.nan
         rows.append(
-            (f"{low:,}" if high == low + 1 else f"{low:,} to {high - 1:,}" if high else f"{low:,} on", _share(recall))
+            (
+                f"{low:,}" if high == low + 1 else f"{low:,} to {high - 1:,}" if high else f"{low:,} or more",
+                _share(recall),
+            )
         )
-    return _table(["age of labels", "recall"], rows)
+    return _table(["age of label", "recall"], rows)
 
 
 def _range(bucket: Bucket) -> str:
-    return f"{bucket.low} times on" if bucket.high is None else f"{bucket.low} to {bucket.high - 1} times"
+    return f"{bucket.low} times or more" if bucket.high is None else f"{bucket.low} to {bucket.high - 1} times"
 
 
 def _share(value: float) -> str:

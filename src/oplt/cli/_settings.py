@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The settings of models as options. Names, types, defaults and help are those that the settings declare."""
+"""The settings of models as options. Names, types, defaults and help come from the declarations of the settings."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from oplt.text import TextFeatures
 
 __all__ = ["ModelOptions", "model_options"]
 
-_FIRST = ("label_memory", "trees", "warm_up", "seed")  # that matter most
+_FIRST = ("label_memory", "trees", "warm_up", "seed")  # the most important ones
 _KINDS: dict[type, tuple[type | None, str | None]] = {
-    Bounds: (str, "LEAST,MOST"),
+    Bounds: (str, "MIN,MAX"),
     Choice: (str, "NAME"),
     Flag: (None, None),
     Integer: (int, "N"),
@@ -34,17 +34,17 @@ _NOTHING = ()
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """What was asked for: only what was given."""
+    """The settings that the user passed, without defaults."""
 
     paper: bool
     settings: dict[str, Any]
     text: dict[str, Any]
 
     def make(self, kind: str, threads: int) -> OnlinePLT:
-        """Make the model that learns examples of a kind, "text" or "features"."""
+        """Make a model for examples of a kind, "text" or "features"."""
         if kind != "text" and self.text:
             given = ", ".join(f"--{name.replace('_', '-')}" for name in self.text)
-            msg = f"{given}: for texts only, but the examples are features"
+            msg = f"{given}: this option is for texts only, but the examples are features"
             raise WrongUsageError(msg)
         features = TextFeatures(**self.text) if kind == "text" else None
         start = OnlinePLT.paper if self.paper else OnlinePLT
@@ -52,14 +52,14 @@ class ModelOptions:
 
 
 def _as_range(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[int, ...] | None:
-    """Two numbers, `1,2`, one that stands for both, or `none`."""
+    """Parse two numbers, `1,2`, a single one that stands for both, or `none`."""
     if value == "none":
-        return _NOTHING  # None is an option that was not given
+        return _NOTHING  # None means that the option was not passed
     try:
         least, _, most = (value or "").partition(",")
         return None if value is None else (int(least), int(most or least))
     except ValueError:
-        msg = f"{value!r} is not LEAST,MOST, such as 1,2, nor none"
+        msg = f"{value!r} is neither MIN,MAX, such as 1,2, nor none"
         raise click.BadParameter(msg) from None
 
 
@@ -87,7 +87,7 @@ def _shown(default: Any, name: str) -> str:
 
 
 def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the settings of a model, which it gets as one object, `model_options`."""
+    """Add the settings of a model to a command, which receives them as one object, `model_options`."""
     own = [setting for setting in declared(Settings) if setting.name != "features"]
     ordered = sorted(own, key=_rank)
     of_texts = declared(TextSettings)
@@ -107,7 +107,7 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
         cls=Option,
         section="How the model learns",
         is_flag=True,
-        help="Begin with the settings of the paper: binary tree, 100 leaves a node, no gate, no label memory.",
+        help="Start from the settings of the paper: binary tree, 100 leaves per node, no gate, no label memory.",
     )(decorated)
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The examples of several files, one after the other, as often as is wanted: one long stream."""
+"""The examples of several files, in one or more passes, as one stream."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ __all__ = ["STANDARD_INPUT", "Stream", "expect_kind", "takes", "tell_bad_lines"]
 STANDARD_INPUT = "-"
 
 _SHOWN = 5  # bad lines
-_BATCH = 2048  # examples: few enough that a bar moves and a checkpoint is in time
+_BATCH = 2048  # examples: few enough for smooth progress bars and punctual checkpoints
 
 
 class Stream:
-    """Batches of examples of files or of standard input. There is at least one, and all are texts or all are features.
+    """Batches of examples from files or standard input: at least one example, and either texts or features throughout.
 
     Parameters
     ----------
     paths, data, passes
-        What to read, how, and how often.
+        What to read, how to read it, and how many times.
     skip
-        Leave out so many of the first examples: they have been learnt already.
+        Number of examples to skip at the start, because they have already been learnt.
     """
 
     def __init__(self, paths: tuple[str, ...], data: DataOptions, *, passes: int = 1, skip: int = 0) -> None:
@@ -45,9 +45,9 @@ class Stream:
         self._paths = paths
         self._data = data
         self._passes = passes
-        self._skip = skip  # what is left of it
+        self._skip = skip  # remaining examples to skip
         self._n_to_skip = skip
-        self._kind: tuple[str, str] | None = None  # and where it was found
+        self._kind: tuple[str, str] | None = None  # and the place where it was found
         self._reader: Reader | None = None
         self._size = 0  # bytes of the file that is being read
         self._n_done = 0  # bytes of those before it, in all passes
@@ -55,7 +55,7 @@ class Stream:
 
     @property
     def share(self) -> float | None:
-        """Share of all bytes that has been read; None if nobody knows."""
+        """Share of all bytes that has been read; None if unknown."""
         here = self._reader.share_read if self._reader else 0.0
         if here is None or None in self._sizes:
             return None
@@ -65,7 +65,7 @@ class Stream:
         n_of_a_pass = 0  # examples
         for number in range(self._passes):
             self.is_first_pass = number == 0
-            if number and self._skip >= n_of_a_pass:  # a whole pass that has been learnt need not be read again
+            if number and self._skip >= n_of_a_pass:  # a pass that has been learnt completely is not read again
                 self._skip -= n_of_a_pass
                 self._n_done += sum(size or 0 for size in self._sizes)
                 continue
@@ -82,15 +82,15 @@ class Stream:
         if self._skip and n_of_a_pass:
             raise InvalidInputError(
                 "skip-beyond-end",
-                f"the first {self._n_to_skip:,} examples are to be skipped, as already learnt, but there are only"
+                f"the first {self._n_to_skip:,} examples should be skipped as already learnt, but there are only"
                 f" {self._n_to_skip - self._skip:,}",
                 where=", ".join(map(_name, self._paths)),
-                hint="Nothing was learnt, and nothing was saved.",
+                hint="Nothing was learnt or saved.",
             )
         if not n_of_a_pass:
             why = f": {message_of(self._errors[0])}" if self._errors else ""
             raise InvalidInputError(
-                "no-examples", f"there is no example{why}", where=", ".join(map(_name, self._paths))
+                "no-examples", f"there are no examples{why}", where=", ".join(map(_name, self._paths))
             )
 
     def _batches(self, reader: Reader) -> Iterator[Batch]:
@@ -106,23 +106,22 @@ class Stream:
         if batch.kind != kind:
             raise InvalidInputError(
                 "texts-and-features-mixed",
-                f"there is {_called(batch.kind)}, but in {where} there is {_called(kind)}",
+                f"this is {_called(batch.kind)}, but {where} is {_called(kind)}",
                 where=batch.where(0),
-                hint="A model takes one or the other, which --use chooses where examples have both.",
+                hint="A model takes either texts or features; if examples have both, choose one with --use.",
             )
 
     def tell_bad_lines(self) -> None:
-        """Say how many lines were left out, and what was wrong with the first ones."""
+        """Report how many lines were skipped, and the errors of the first ones."""
         tell_bad_lines(self.n_bad, self._errors)
 
 
 def tell_bad_lines(n_bad: int, errors: list[InvalidInputError]) -> None:
-    """Say how many lines were left out, and what was wrong with the first ones."""
+    """Report how many lines were skipped, and the errors of the first ones."""
     if n_bad:
         shown = [message_of(error) for error in errors[:_SHOWN]]
         more = f"\n  and {n_bad - len(shown)} more" if n_bad > len(shown) else ""
-        lines = f"{number_of(n_bad, 'line')} {'is' if n_bad == 1 else 'are'}"
-        note(f"{lines} left out, for not being an example:\n  " + "\n  ".join(shown) + more)
+        note(f"Skipped {number_of(n_bad, 'invalid line')}:\n  " + "\n  ".join(shown) + more)
 
 
 def _name(path: str) -> str:
@@ -134,31 +133,31 @@ def _called(kind: str) -> str:
 
 
 def _check_paths(paths: tuple[str, ...], passes: int) -> None:
-    """Refuse what cannot be read before anything is done."""
+    """Refuse unreadable input before any work is done."""
     for path in paths:
         if path == STANDARD_INPUT:
             if len(paths) > 1 or passes > 1:
-                msg = "standard input (-) is read once and alone: give files for several passes or parts"
+                msg = "standard input (-) can only be read once and cannot be combined with files: pass files instead"
                 raise WrongUsageError(msg)
         else:
             with Path(path).open("rb"):
                 pass
             if passes > 1 and not Path(path).is_file():
-                msg = f"{path} is a pipe, which can be read once: give a file for --passes {passes}"
+                msg = f"{path} is a pipe, which can only be read once: pass a file for --passes {passes}"
                 raise WrongUsageError(msg)
 
 
 def takes(model: Predictor) -> str:
-    """Tell what kind of examples a model takes."""
+    """Return the kind of examples that a model takes."""
     return "text" if model.settings["features"] else "features"
 
 
 def expect_kind(model: Predictor, path: Path, batch: Batch) -> None:
-    """Refuse examples that a model does not take."""
+    """Refuse examples of the wrong kind."""
     if batch.kind != takes(model):
         own = "texts" if takes(model) == "text" else "features"
         raise InvalidInputError(
             "model-takes-others",
-            f"there is {_called(batch.kind)}, but {path} is a model of {own}",
+            f"this is {_called(batch.kind)}, but the model {path} takes {own}",
             where=batch.where(0),
         )

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt completion`: scripts for shells."""
+"""`oplt completion`: shell completion scripts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INSTALL = {
 @quiet_option
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
-    """Print what makes a shell complete the commands, options and files of oplt.
+    """Print a script with which the shell completes oplt's commands, options and file names.
 
     \b
       echo 'eval "$(oplt completion bash -q)"' >> ~/.bashrc
@@ -34,4 +34,4 @@ def command(ctx: click.Context, shell: str) -> None:
     if script is None:  # Click knows all three
         raise WrongUsageError(shell)
     click.echo(script(ctx.find_root().command, {}, "oplt", "_OPLT_COMPLETE").source())
-    note(f"To have it in every new shell: {_INSTALL[shell]}")
+    note(f"To enable completion in every new shell, run: {_INSTALL[shell]}")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt convert`: from one format to another."""
+"""`oplt convert`: convert examples from one format to another."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ STANDARD_OUTPUT = "-"
     "--to",
     "to_format",
     type=click.Choice([name for name in FORMATS if name != "parquet"]),
-    help="Format of OUT; if not given, its name tells it.",
+    help="Format of OUT.  [default: by its suffix]",
 )
 @click.option(
     "--to-separator",
     metavar="TEXT",
     default=DataOptions.separator,
     show_default=True,
-    help="Between the labels of a cell of CSV or TSV that is written.",
+    help="Separator between the labels in a CSV or TSV cell of OUT.",
 )
 @force_option
 @json_option
@@ -57,9 +57,10 @@ def command(
     as_json: bool,
     data: DataOptions,
 ) -> None:
-    """Write examples in another format, or compressed otherwise.
+    """Convert examples from one file format to another, or change their compression.
 
-    IN and OUT are files, or - for standard input and output. OUT is compressed if it ends with .gz, .bz2, .xz or .zst.
+    IN and OUT are files, or - for standard input and output. OUT is compressed if its name ends in .gz, .bz2, .xz or
+    .zst.
 
     \b
       oplt convert train.csv train.jsonl.gz
@@ -67,11 +68,12 @@ def command(
       zcat train.vw.gz | oplt convert - train.txt --from vw --to xmlc
       oplt convert train.txt.xz - --to jsonl | head
 
-    Features go between xmlc, jsonl and vw, texts between jsonl, csv, tsv and fasttext. What a format cannot hold is an
-    error, or left out with --on-error skip. OUT takes its name when all is written.
+    Features can be converted between xmlc, jsonl and vw; texts between jsonl, csv, tsv and fasttext. An example that
+    the target format cannot represent is an error; --on-error skip skips it. OUT appears only when the conversion is
+    complete.
     """
     if as_json and target == STANDARD_OUTPUT:
-        msg = "--json would mix with the examples on standard output: give OUT a name"
+        msg = "--json cannot be combined with examples on standard output: write OUT to a file"
         raise WrongUsageError(msg)
     if not to_separator:
         msg = "--to-separator must not be empty"
@@ -90,9 +92,9 @@ def command(
             on_batch=lambda reader: bar.show(reader.share_read, f"{reader.n_examples:,} examples"),
         )
     if target == STANDARD_OUTPUT:
-        sys.stdout.flush()  # what follows comes after it, also where both go to one place
+        sys.stdout.flush()  # keeps the order if both streams go to the same place
     if done.n_skipped:
-        note("\n  ".join([f"{done.n_skipped:,} left out:", *map(message_of, done.errors[:5])]))
+        note("\n  ".join([f"Skipped {number_of(done.n_skipped, 'example')}:", *map(message_of, done.errors[:5])]))
     where = "standard output" if target == STANDARD_OUTPUT else target
     note(f"{number_of(done.n_examples, 'example')} written to {where}.")
     if as_json:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt demo`: a model that learns a stream whose labels keep emerging."""
+"""`oplt demo`: a model that learns from a stream in which new labels keep appearing."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ __all__ = ["command"]
 Stream = Iterator[tuple[dict[str, float], list[str]]]
 
 _WINDOW = 2000  # examples
-_N_NEW = 3  # documents that are predicted in the end
+_N_NEW = 3  # documents that are predicted at the end
 
 _BEGINNING = """\
-A stream of documents. Each one is predicted, then learnt: the precision is that on documents never seen before.
-Nothing is known ahead: no label, no word, no tree.
+A stream of documents. Each document is predicted before it is learnt, so precision is measured on unseen documents.
+The model starts empty: no labels, no words, no tree.
 """
-_COLUMNS = f"documents   labels    words  depth  P@1 of all  P@1 of the last {_WINDOW:,}  documents/s"
+_COLUMNS = f"documents   labels    words  depth   P@1 total  P@1 of the last {_WINDOW:,}  documents/s"
 
 
 @click.command("demo", cls=Command)
@@ -45,22 +45,27 @@ _COLUMNS = f"documents   labels    words  depth  P@1 of all  P@1 of the last {_W
     type=click.IntRange(min=1),
     default=30_000,
     show_default=True,
-    help="Length of the stream.",
+    help="Number of documents in the stream.",
 )
 @click.option(
-    "--labels", metavar="N", type=click.IntRange(min=1), default=3_000, show_default=True, help="Labels by its end."
+    "--labels",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=3_000,
+    show_default=True,
+    help="Number of labels by the end of the stream.",
 )
 @quiet_option
 @click.pass_context
 def command(ctx: click.Context, examples: int, labels: int) -> None:
-    """Watch a model learn a stream whose labels keep emerging; then save, ask and inspect it.
+    """Watch a model learn from a stream in which new labels keep appearing, then save, query and inspect it.
 
     \b
       oplt demo
       oplt demo --examples 100000 --labels 10000
 
-    The stream is made up, and the same each time. The model is kept in a new folder for temporary files, so that you
-    can go on with it.
+    The stream is synthetic and the same every time. The model is saved in a new temporary directory, so that you can
+    continue with it.
     """
     stream = make_stream(examples + _N_NEW, n_labels=labels, seed=1)
     click.echo(_BEGINNING)
@@ -72,7 +77,7 @@ def command(ctx: click.Context, examples: int, labels: int) -> None:
     model.save(path)
     new_examples = list(stream)
     files.write(new_examples, new)
-    click.echo(f"\nSaved in {path}. The next {_N_NEW} documents, which it has not seen, are in {new}.")
+    click.echo(f"\nSaved in {path}. The next {_N_NEW} documents of the stream, unseen by the model, are in {new}.")
     for _, true in new_examples:
         click.echo(f"  labels: {', '.join(sorted(true))}")
 
@@ -82,12 +87,12 @@ def command(ctx: click.Context, examples: int, labels: int) -> None:
     _run(ctx, tree.command, path, "--label", sought, "--children", 5)
     click.echo(
         f"\nTry next:\n  oplt tree {path} --out tree.html\n  oplt learn {path} {new}"
-        "\n  oplt train --help    # with examples of your own"
+        "\n  oplt train --help    # for your own data"
     )
 
 
 def _learn(model: OnlinePLT, stream: Stream, n_examples: int) -> None:
-    """Predict, then learn, each document; print a line ten times."""
+    """Predict, then learn each document; print ten lines."""
     click.echo(_COLUMNS)
     started = time.perf_counter()
     with Bar("Learning") as bar:
@@ -108,9 +113,9 @@ def _watched(stream: Stream, n_examples: int, bar: Bar) -> Stream:
 
 
 def _run(ctx: click.Context, command: click.Command, *arguments: Any) -> None:
-    """Show a command, then what it prints."""
+    """Print a command, then its output."""
     words = [str(argument) for argument in arguments]
     click.echo(f"\n$ oplt {shlex.join([str(command.name), *words])}")
-    sys.stdout.flush()  # some commands write bytes, which would overtake it
+    sys.stdout.flush()  # some commands write bytes directly, which would come first
     with command.make_context(command.name, words, parent=ctx) as own:
         command.invoke(own)

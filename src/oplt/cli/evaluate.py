@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt evaluate`: how good a model is on examples whose labels are known."""
+"""`oplt evaluate`: measure a model on labelled examples."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ _COLUMNS = ("label", "support", "predicted", "precision", "recall", "f1")
 
 
 def _as_cutoffs(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[int, ...]:
-    """Numbers of labels, `1,3,5`."""
+    """Parse a list of cutoffs, `1,3,5`."""
     try:
         return tuple(sorted({int(part) for part in value.split(",")}))
     except ValueError:
-        msg = f"{value!r} is not a list of numbers, such as 1,3,5"
+        msg = f"{value!r} is not a comma-separated list of numbers, such as 1,3,5"
         raise click.BadParameter(msg) from None
 
 
@@ -57,31 +57,38 @@ def _as_cutoffs(_ctx: click.Context, _param: click.Parameter, value: str) -> tup
 @click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path))
 @click.argument("data_paths", metavar="DATA...", nargs=-1, required=True, type=click.Path())
 @click.option(
-    "-k", "cutoffs", metavar="N,N...", callback=_as_cutoffs, default="1,3,5", show_default=True, help="Measure at."
+    "-k",
+    "cutoffs",
+    metavar="N,N...",
+    callback=_as_cutoffs,
+    default="1,3,5",
+    show_default=True,
+    help="Cutoffs k of the measures @k.",
 )
 @threshold_option(
-    "Predict only labels with at least this probability. F1 needs it: without, it is of the N best labels."
+    "Predict only labels with at least this probability. Set it for a meaningful F1; otherwise F1 is computed on the"
+    " top k labels, for the largest k."
 )
-@click.option("--beam", metavar="N", type=click.IntRange(min=1), help="As for predict.")
+@click.option("--beam", metavar="N", type=click.IntRange(min=1), help="Beam width, as for predict.")
 @click.option(
     "--train-data",
     metavar="FILE",
     multiple=True,
     type=click.Path(),
-    help="What the model has learnt, read in the same way, for PSP@k: it counts how often each label occurs. May be"
-    " given several times.",
+    help="Training data of the model, needed for PSP@k and PSnDCG@k: label frequencies are counted in it. Read like"
+    " DATA; may be repeated.",
 )
 @click.option(
     "--per-label",
     is_flag=True,
-    help="Report support, precision, recall and F1 of each label, too. Best with --threshold.",
+    help="Also report support, precision, recall and F1 of each label. Best combined with --threshold.",
 )
 @click.option(
     "--out",
     "-o",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Write the report of --per-label to this file instead of printing it: .csv, .tsv or .jsonl.",
+    help="Write the --per-label report to this .csv, .tsv or .jsonl file instead of printing it.",
 )
 @force_option
 @threads_option
@@ -102,7 +109,7 @@ def command(
     as_json: bool,
     data: DataOptions,
 ) -> None:
-    """Measure how good the predictions of a model are, on examples that it has not learnt.
+    """Measure the quality of a model's predictions on examples that it was not trained on.
 
     \b
       oplt evaluate tags.oplt test.jsonl
@@ -110,16 +117,17 @@ def command(
       oplt evaluate tags.oplt test.jsonl --threshold tuned --per-label --out labels.csv
       oplt evaluate tags.oplt test.jsonl --json
 
-    P, R, nDCG@k: precision, recall and ranking of the k best labels. coverage@k: share of the labels that are found at
-    all. log-loss and ECE@k: how far probabilities can be trusted; 0 is best. PSP, PSnDCG@k: precision and ranking in
-    which rare labels count more, by how often they occur in --train-data (Jain et al. 2016, A = 0.55, B = 1.5).
+    P@k, R@k, nDCG@k: precision, recall and nDCG of the top k labels. coverage@k: share of the labels that are predicted
+    correctly at least once. log-loss@k, ECE@k: calibration of the probabilities; 0 is best. PSP@k, PSnDCG@k:
+    propensity-scored precision and nDCG, in which rare labels count more, according to their frequency in --train-data
+    (Jain et al. 2016, A = 0.55, B = 1.5).
     """
     if out is not None:
         _check_out(out, [model_path, *data_paths], per_label=per_label, force=force)
     stream = Stream(data_paths, data)
     model = PLT.load(model_path, threads=threads)
     scores = Scores(cutoffs, propensities=_propensities(train_data, data) if train_data else None)
-    k = cutoffs[-1] if threshold is None else None  # F1 is of all labels that reach the threshold
+    k = cutoffs[-1] if threshold is None else None  # F1 uses all labels that reach the threshold
     seconds = 0.0
     with Bar("Evaluating") as bar:
         for batch in stream:
@@ -142,22 +150,22 @@ def command(
         _print_table(scores, threshold)
         if shown is not None:
             click.echo(f"\n{shown.to_text()}")
-    note(f"{number_of(scores.n_examples, 'example')}, {speed:,.0f} predicted a second.")
+    note(f"Predicted {number_of(scores.n_examples, 'example')} at {speed:,.0f} examples/s.")
 
 
 def _check_out(out: Path, inputs: list[str | Path], *, per_label: bool, force: bool) -> None:
-    """Refuse what cannot be written before anything is measured."""
+    """Refuse a target that cannot be written before any work is done."""
     if not per_label:
-        msg = "--out writes the report of --per-label: give --per-label, too"
+        msg = "--out writes the --per-label report: pass --per-label as well"
         raise WrongUsageError(msg)
     if out.suffix not in _SUFFIXES:
-        msg = f"{out}: the name must end in {', '.join(_SUFFIXES)}, which tells the format"
+        msg = f"{out}: the name must end in one of {', '.join(_SUFFIXES)}, which determines the format"
         raise WrongUsageError(msg)
     check_target(out, force=force, inputs=inputs)
 
 
 def _write(labels: LabelScores, out: Path) -> None:
-    """Write a line for each label. What is not defined (NaN) is an empty cell, or null."""
+    """Write one line per label. Undefined values (NaN) become empty cells or null."""
     rows = [
         {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in row.items()}
         for row in labels.to_dicts()
@@ -183,13 +191,13 @@ def _propensities(paths: tuple[str, ...], data: DataOptions) -> Propensities:
         for labels in _label_lists(batch):
             counts.update(set(labels))
     if n_examples < 3:
-        msg = f"--train-data: {n_examples} examples are too few to tell how rare labels are"
+        msg = f"--train-data: {n_examples} examples are too few to estimate label frequencies"
         raise WrongUsageError(msg)
     return propensities(counts, n_examples)
 
 
 def _label_lists(batch: Batch) -> Iterable[list[Label]]:
-    """Take the labels of examples, and leave their features, which take much longer to make."""
+    """Take only the labels of examples: computing their features takes much longer."""
     if isinstance(batch.Y, list):
         return batch.Y
     ends = batch.Y.indptr[1:-1]
@@ -197,7 +205,7 @@ def _label_lists(batch: Batch) -> Iterable[list[Label]]:
 
 
 def _print_table(scores: Scores, threshold: Any) -> None:
-    """Print measures at k in columns, then those that are of all predicted labels."""
+    """Print the measures at k in columns, then those over all predicted labels."""
     from rich.table import Table
 
     measures = scores.result()
@@ -208,13 +216,11 @@ def _print_table(scores: Scores, threshold: Any) -> None:
     for name in at_k:
         table.add_row(name, *(f"{measures[f'{name}@{k}']:.4f}" for k in scores.k))
     rest = Table.grid(padding=(0, 2))
-    of_what = f"the {scores.k[-1]} best labels"
+    of_what = f"the top {scores.k[-1]} labels"
     if threshold is not None:
-        of_what = (
-            "labels that reach the tuned thresholds" if threshold == "tuned" else f"labels of at least {threshold:g}"
-        )
+        of_what = "labels above the tuned thresholds" if threshold == "tuned" else f"labels with p >= {threshold:g}"
     for name in ("micro-F1", "macro-F1", "sample-F1"):
-        rest.add_row(name, f"{measures[name]:.4f}", f"of {of_what}")
+        rest.add_row(name, f"{measures[name]:.4f}", f"on {of_what}")
     out = console()
     out.print(table)
     out.print()

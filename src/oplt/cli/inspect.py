@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt inspect`: what is in a model."""
+"""`oplt inspect`: show the contents of a model."""
 
 from __future__ import annotations
 
@@ -45,13 +45,15 @@ _PARTS = {
     type=click.IntRange(min=0),
     default=5,
     show_default=True,
-    help="How many nodes and labels to name.",
+    help="Number of nodes and labels to list.",
 )
-@click.option("--fingerprint", is_flag=True, help="Show the fingerprint, too: equal models, and only those, share it.")
+@click.option(
+    "--fingerprint", is_flag=True, help="Also show the fingerprint, a digest that is the same only for equal models."
+)
 @json_option
 @quiet_option
 def command(model_path: Path, show_all: bool, n: int, fingerprint: bool, as_json: bool) -> None:
-    """Show what is in a model: its kind and settings, its size by part, its largest nodes, its labels.
+    """Show the contents of a model: its kind and settings, the size of each part, its largest nodes and its labels.
 
     \b
       oplt inspect tags.oplt
@@ -88,7 +90,7 @@ def _what(found: Inspection) -> str:
 
 
 def _show(title: str, rows: Rows) -> None:
-    """Write a table: the first column begins on the left, the others end on the right, words after them."""
+    """Print a table: the first column is left-aligned, numbers are right-aligned, and words follow them."""
     if not rows:
         return
     say(f"\n{title}")
@@ -106,7 +108,7 @@ def _settings(found: Inspection, *, show_all: bool) -> Rows:
 
 
 def _value(value: Any) -> str:
-    """Write a setting; those of text features are settings themselves."""
+    """Format a setting; text features have settings of their own."""
     if isinstance(value, dict):
         return ", ".join(["text", *(f"{name} {_value(own)}" for name, own in value.items())])
     if isinstance(value, (tuple, list)):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt learn`: go on with a saved model."""
+"""`oplt learn`: update a saved model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import click
 
 from oplt.cli._checkpoint import Checkpoint, learn_command_of
 from oplt.cli._console import command_line, is_quiet, note, print_json, quiet_option
-from oplt.cli._learning import Interrupted, Lesson, exit_if_of_no_use, interruptible
+from oplt.cli._learning import Interrupted, Updater, exit_if_of_no_use, interruptible
 from oplt.cli._lock import locked
 from oplt.cli._options import (
     Command,
@@ -40,7 +40,13 @@ __all__ = ["command"]
 @click.command("learn", cls=Command)
 @click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path))
 @click.argument("data_paths", metavar="DATA...", nargs=-1, required=True, type=click.Path())
-@click.option("--out", "-o", metavar="FILE", type=click.Path(path_type=Path), help="Where to save it, if not in MODEL.")
+@click.option(
+    "--out",
+    "-o",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Where to save the updated model.  [default: MODEL]",
+)
 @force_option
 @skip_option
 @click.option(
@@ -49,14 +55,14 @@ __all__ = ["command"]
     metavar="SECONDS",
     default=600,
     show_default=True,
-    help="Save what has been learnt every N seconds: from standard input, to the model itself; from files, to"
-    " FILE.partial, from which the same command goes on. 0: never.",
+    help="Save a checkpoint every N seconds; 0 disables it. With standard input, it replaces the model itself. With"
+    " files, it goes to FILE.partial, and rerunning the same command resumes from there.",
 )
 @click.option(
     "--wait",
     type=Seconds(),
     metavar="SECONDS",
-    help="How long to wait while another command updates the model; 0: fail at once.  [default: until it has finished]",
+    help="How long to wait while another command updates the model; 0: fail immediately.  [default: no limit]",
 )
 @threads_option
 @json_option
@@ -74,23 +80,24 @@ def command(
     as_json: bool,
     data: DataOptions,
 ) -> None:
-    """Go on with a saved model: learn more examples, with labels that it may never have seen.
+    """Update a saved model with more examples, whose labels may be new to it.
 
     \b
       oplt learn tags.oplt today.jsonl
       tail -n +1 -f log.jsonl | oplt learn tags.oplt -
       oplt learn tags.oplt today.jsonl --out tags-new.oplt
 
-    The model is replaced when all has been learnt; until then the old one stays. What comes from standard input cannot
-    be read again: there the model is also saved every ten minutes (--checkpoint). At Ctrl-C or SIGTERM, what has been
-    learnt is saved. While one command updates a model, others that would update it wait.
+    The model file is replaced once all examples have been learnt; until then it stays unchanged. Standard input cannot
+    be read twice, so when reading from it, the model is also saved every ten minutes (--checkpoint). On Ctrl-C or
+    SIGTERM, the model is saved with the examples learnt so far. Only one command at a time can update a model; others
+    wait for it to finish.
     """
     target = out or model_path
     in_place = target.resolve() == model_path.resolve()
     check_target(target, force=force or in_place, is_model=not in_place, inputs=() if in_place else data_paths)
     stream = Stream(data_paths, data, skip=skip)
     with interruptible(), locked(target, wait=math.inf if wait is None else wait):
-        check_target(target, force=force or in_place, is_model=not in_place)  # it may have come while this one waited
+        check_target(target, force=force or in_place, is_model=not in_place)  # may have been created while waiting
         if STANDARD_INPUT in data_paths:
             learning: _Learning = _FromInput(model_path, target, checkpoint, threads, skip)
         else:
@@ -104,50 +111,50 @@ def command(
             learning.interrupted()
             raise click.exceptions.Exit(interruption.exit_code) from None
     stream.tell_bad_lines()
-    lesson = learning.lesson
-    note(f"{lesson.summary()}\nSaved in {target}.")
+    updater = learning.updater
+    note(f"{updater.summary()}\nSaved in {target}.")
     if as_json:
-        print_json({"model": str(target), **lesson.values(), "left_out": stream.n_bad})
-    exit_if_of_no_use(lesson.model, stream.n_bad)
+        print_json({"model": str(target), **updater.values(), "left_out": stream.n_bad})
+    exit_if_of_no_use(updater.model, stream.n_bad)
 
 
 class _Learning:
-    """From the model as it was to the model that has learnt all."""
+    """One run of the command: from the saved model to the updated one."""
 
     def __init__(self, model_path: Path, target: Path, model: OnlinePLT, skip: int, n_done: int = 0) -> None:
-        self.n_done = n_done  # examples of this data that an earlier run has learnt
-        self.lesson = Lesson(model)
+        self.n_done = n_done  # examples of this data that an earlier run has already learnt
+        self.updater = Updater(model)
         self._model_path = model_path
         self._target = target
         self._skip = skip
 
     def run(self, stream: Stream) -> None:
-        """Learn all, then save."""
+        """Learn all examples, then save."""
         raise NotImplementedError
 
     def _learn(self, stream: Stream) -> Iterator[None]:
         with Bar("Learning") as bar:
             for batch in stream:
-                expect_kind(self.lesson.model, self._model_path, batch)
-                self.lesson.learn(batch)
-                self.lesson.show(bar, stream)
+                expect_kind(self.updater.model, self._model_path, batch)
+                self.updater.learn(batch)
+                self.updater.show(bar, stream)
                 yield
 
     def interrupted(self) -> None:
-        """Save what has been learnt, and tell how to go on."""
-        note(f"Interrupted after {self.lesson.n_learnt:,} examples; saving. Ctrl-C again stops at once.")
-        self.lesson.model.save(self._target)
-        note(f"Saved in {self._target}. To go on: {self._how_to_go_on()}")
+        """Save the model, and print the command that resumes."""
+        note(f"Interrupted after {self.updater.n_learnt:,} examples; saving. Press Ctrl-C again to stop immediately.")
+        self.updater.model.save(self._target)
+        note(f"Saved in {self._target}. To resume, run: {self._how_to_resume()}")
 
-    def _how_to_go_on(self) -> str:
-        """Make the command that goes on: from what was saved, after what was learnt. Of two --skip, the last counts."""
+    def _how_to_resume(self) -> str:
+        """Make the command that resumes after the examples learnt so far. The last --skip counts."""
         words = [str(self._target) if Path(word) == self._model_path else word for word in command_line()]
-        n_learnt = self._skip + self.n_done + self.lesson.n_learnt
+        n_learnt = self._skip + self.n_done + self.updater.n_learnt
         return shlex.join(words if STANDARD_INPUT in words else [*words, "--skip", str(n_learnt)])
 
 
 class _FromFiles(_Learning):
-    """Files can be read again: what is learnt so far is kept beside the model, which stays as it is up to the end."""
+    """Files can be read again: checkpoints are written beside the model, which changes only at the end."""
 
     def __init__(self, model_path: Path, target: Path, checkpoint: Checkpoint, threads: int, skip: int) -> None:
         model = OnlinePLT.load(model_path, threads=threads)
@@ -156,16 +163,15 @@ class _FromFiles(_Learning):
         super().__init__(model_path, target, saved or model, skip, n_done)
         self._checkpoint = checkpoint
         if saved:
-            n_saved = f"{number_of(n_done, 'example')} of this data {'is' if n_done == 1 else 'are'} learnt"
-            note(f"Going on from {checkpoint.path}: {n_saved}; next, what comes after them.")
+            note(f"Resuming from {checkpoint.path}, after {number_of(n_done, 'example')} of this data.")
 
     def run(self, stream: Stream) -> None:
         for _ in self._learn(stream):
             if self._checkpoint.is_due():
-                self._checkpoint.save(self.lesson.model)
-                n_learnt = self.n_done + self.lesson.n_learnt
+                self._checkpoint.save(self.updater.model)
+                n_learnt = self.n_done + self.updater.n_learnt
                 note(f"{number_of(n_learnt, 'example')} learnt and saved in {self._checkpoint.path}.")
-        self.lesson.model.save(self._target)
+        self.updater.model.save(self._target)
         self._checkpoint.remove()
 
     def interrupted(self) -> None:
@@ -174,13 +180,13 @@ class _FromFiles(_Learning):
 
 
 class _FromInput(_Learning):
-    """What has come through a pipe is gone: the model itself is saved from time to time, even while nothing comes."""
+    """A pipe cannot be read again: the model itself is saved regularly, even while no input arrives."""
 
     def __init__(self, model_path: Path, target: Path, every: float, threads: int, skip: int) -> None:
         super().__init__(model_path, target, OnlinePLT.load(model_path, threads=threads), skip)
         self._every = every
         self._n_saved = 0
-        self._is_quiet = is_quiet()  # which another thread cannot tell
+        self._is_quiet = is_quiet()  # not accessible from another thread
 
     def run(self, stream: Stream) -> None:
         try:
@@ -188,12 +194,12 @@ class _FromInput(_Learning):
                 for _ in self._learn(stream):
                     pass
         except OpltError:
-            n_lost = self.lesson.n_learnt - self._n_saved
+            n_lost = self.updater.n_learnt - self._n_saved
             if self._n_saved:
-                lost = f"; {n_lost:,} after them were learnt, but not saved" if n_lost else ""
-                note(f"{self._target} has learnt the first {number_of(self._n_saved, 'example')}{lost}.")
+                lost = f"; the updates from {n_lost:,} later ones were not saved" if n_lost else ""
+                note(f"{self._target} contains the first {number_of(self._n_saved, 'example')}{lost}.")
             raise
-        self.lesson.model.save(self._target)
+        self.updater.model.save(self._target)
 
     @contextmanager
     def _saving(self) -> Iterator[None]:
@@ -211,13 +217,13 @@ class _FromInput(_Learning):
 
     def _save_until(self, ended: threading.Event) -> None:
         while not ended.wait(min(self._every, threading.TIMEOUT_MAX)):
-            n_learnt = self.lesson.n_learnt  # the save has at least these
+            n_learnt = self.updater.n_learnt  # the saved model includes at least these
             if n_learnt == self._n_saved:
                 continue
             try:
-                self.lesson.model.save(self._target)
+                self.updater.model.save(self._target)
             except (OSError, OpltError) as error:
-                self._say(f"Could not save {self._target}: {error}. Next try in {self._every:g} s.")
+                self._say(f"Could not save {self._target}: {error}. Next attempt in {self._every:g} s.")
             else:
                 self._n_saved = n_learnt
                 self._say(f"{number_of(n_learnt, 'example')} learnt and saved in {self._target}.")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt predict`: labels for new examples."""
+"""`oplt predict`: predict labels for examples."""
 
 from __future__ import annotations
 
@@ -48,35 +48,37 @@ _BATCH = 1024  # examples: few enough for `| head`, many enough for all threads
     "-k",
     metavar="N",
     type=click.IntRange(min=1),
-    help="At most N labels.  [default: 5, if there is no --threshold]",
+    help="Predict at most N labels per example.  [default: 5, or no limit with --threshold]",
 )
-@threshold_option("Only labels of at least this probability.")
+@threshold_option("Predict only labels with at least this probability.")
 @click.option(
     "--beam",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Look only into N nodes of each level of the tree: faster, less exact.",
+    help="Beam width: explore only N nodes per level of the tree. Faster, but less exact.",
 )
-@click.option("--out", "-o", metavar="FILE", type=click.Path(path_type=Path), help="Where to write, if not to stdout.")
+@click.option(
+    "--out", "-o", metavar="FILE", type=click.Path(path_type=Path), help="Output file.  [default: standard output]"
+)
 @click.option(
     "--to",
     "to_format",
     type=click.Choice(FORMATS),
-    help="Format to write.  [default: by the suffix of --out (.jsonl, .csv, .tsv, .ft; also compressed, as in"
-    " .csv.gz); jsonl if there is none]",
+    help="Output format.  [default: by the suffix of --out (.jsonl, .csv, .tsv, .ft; also compressed, as in .csv.gz);"
+    " jsonl without --out]",
 )
 @click.option(
     "--keep",
     multiple=True,
     metavar="NAME[,NAME...]",
-    help="Fields or columns of the data to copy to the output, such as id,text.",
+    help="Input fields or columns to copy to the output, such as id,text.",
 )
 @click.option(
     "--to-separator",
     metavar="TEXT",
     default=DataOptions.separator,
     show_default=True,
-    help="Between the labels of a cell of CSV or TSV, and between their probabilities.",
+    help="Separator between the labels, and between the probabilities, in a CSV or TSV cell.",
 )
 @force_option
 @threads_option
@@ -95,9 +97,9 @@ def command(
     threads: int,
     data: DataOptions,
 ) -> None:
-    """Predict the labels of examples.
+    """Predict labels for examples.
 
-    DATA is a file, or - for standard input, which is read if there is no DATA. Labels in it are ignored.
+    DATA is a file, or - for standard input, which is the default. Labels in DATA are ignored.
 
     \b
       oplt predict tags.oplt new.jsonl > tagged.jsonl
@@ -107,10 +109,11 @@ def command(
       oplt predict tags.oplt new.csv --keep id,text --out tagged.csv
       tail -f log.jsonl | oplt predict tags.oplt
 
-    For each example there is a line, in the same order: {"labels": ["kernel", "linux"], "probabilities": [0.9, 0.4]},
-    most probable first. CSV and TSV have the columns labels and probabilities; fastText's lines look like
-    "__label__kernel __label__linux", with the text behind them if it is kept. With --on-error skip an answer has the
-    number of its line, too, but for fastText's. Answers to a pipe come at once.
+    The output has one line per example, in the order of the input, with the most probable label first:
+    {"labels": ["kernel", "linux"], "probabilities": [0.9, 0.4]}. CSV and TSV output has the columns labels and
+    probabilities. fastText output looks like "__label__kernel __label__linux", followed by the text with --keep text.
+    With --on-error skip, each output line also has the line number of its example, except in fastText format. When
+    reading from a pipe, predictions are written without waiting for a full batch.
     """
     keep = data.columns(with_labels=False).keep
     answers = Answers(to_format or format_of(out), keep, to_separator, numbered=data.on_error == "skip")
@@ -122,7 +125,7 @@ def command(
     with (
         _reader(data, data_path, model) as reader,
         _written(out, live=is_live(data_path)) as file,
-        Bar("Predicting", wanted=out is not None or not sys.stdout.isatty()) as bar,  # answers tell how far it is
+        Bar("Predicting", wanted=out is not None or not sys.stdout.isatty()) as bar,  # else the output shows progress
     ):
         file.write(answers.header())
         unseen = set(keep)
@@ -135,14 +138,14 @@ def command(
             if bar.is_due:
                 bar.show(reader.share_read, f"{reader.n_examples:,} examples")
     for name in sorted(unseen):
-        note(f"No example has a value of {name!r}, which --keep names.")
+        note(f"--keep {name}: no example has a value in this field.")
     tell_bad_lines(reader.skipped.count, reader.skipped.errors)
 
 
 def _at_a_terminal(model: PLT, data: DataOptions) -> DataOptions:
-    """Who types is not asked for a format, if it can be texts."""
+    """Assume texts for a model of texts, so that an interactive user need not pass a format."""
     is_text = data.format == "text" or (data.format is None and takes(model) == "text")
-    note(f"Type {'a text' if is_text else 'an example'} a line; Ctrl-D ends.")
+    note(f"Type one {'text' if is_text else 'example'} per line; press Ctrl-D to end.")
     return replace(data, format="text") if is_text else data
 
 
@@ -151,14 +154,14 @@ def _reader(data: DataOptions, path: str, model: PLT) -> Reader:
         return data.read(path, with_labels=False, batch=_BATCH)
     except InvalidInputError as error:
         if takes(model) == "text" and error.code == "format-not-told":
-            hint = f"{HINTS[error.code]} Or, if each line is a text, --format text."
+            hint = f"{HINTS[error.code]} If each line is a text, pass --format text."
             raise WrongDataError(str(error.with_hint(hint))) from None
         raise
 
 
 @contextmanager
 def _written(out: Path | None, *, live: bool) -> Iterator[IO[bytes]]:
-    """Open the output. A file takes its name when all is written, unless somebody may be waiting for each line."""
+    """Open the output. A file appears under its name when it is complete, except for live input."""
     if out is None:
         yield standard_output()
         return

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt progressive`: predict, then learn."""
+"""`oplt progressive`: progressive validation (predict, then learn)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __all__ = ["command"]
     type=click.IntRange(min=1),
     default=1000,
     show_default=True,
-    help="Measure the last N examples, too.",
+    help="Also report metrics over the last N examples.",
 )
 @click.option(
     "--delay",
@@ -54,11 +54,15 @@ __all__ = ["command"]
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Labels become known late: learn an example after N further ones have been predicted.",
+    help="Simulate late labels: learn each example only after N more examples have been predicted.",
 )
-@click.option("-k", metavar="N", type=click.IntRange(min=1), default=5, show_default=True, help="Labels to predict.")
-@click.option("--model", "-m", "target", metavar="FILE", type=click.Path(path_type=Path), help="Save the model there.")
-@click.option("--from", "start", metavar="MODEL", type=click.Path(path_type=Path), help="Go on with a saved model.")
+@click.option(
+    "-k", metavar="N", type=click.IntRange(min=1), default=5, show_default=True, help="Number of labels to predict."
+)
+@click.option(
+    "--model", "-m", "target", metavar="FILE", type=click.Path(path_type=Path), help="Save the model to this file."
+)
+@click.option("--from", "start", metavar="MODEL", type=click.Path(path_type=Path), help="Start from this saved model.")
 @skip_option
 @force_option
 @json_option
@@ -79,25 +83,26 @@ def command(
     model_options: ModelOptions,
     data: DataOptions,
 ) -> None:
-    """Predict each example before it is learnt, and tell how good that was: all data tests, all data teaches.
+    """Evaluate a model on a stream: each example is predicted first, then learnt (progressive validation).
 
     \b
       oplt progressive examples.jsonl
       oplt progressive examples.jsonl --delay 100 --model tags.oplt
       oplt progressive today.jsonl --from tags.oplt --json > today.reports.jsonl
 
-    Each example is predicted and learnt by itself, by one thread: train is faster. --json prints a line for each
-    report. At Ctrl-C or SIGTERM, the model is saved as it is, if --model was given, and how to go on is told.
+    Every example serves both as a test example and as a training example. Examples are processed one by one on a single
+    thread, so train is faster. --json prints one line per report. On Ctrl-C or SIGTERM with --model, the model is saved
+    in its current state, and the command that resumes is printed.
     """
     if target is not None:
         check_target(target, force=force, is_model=True, inputs=data_paths)
     if start is not None and (model_options.paper or model_options.settings or model_options.text):
-        msg = f"{start} has its settings already: --from goes without those of a new model"
+        msg = f"{start} already has its settings: --from cannot be combined with options that set those of a new model"
         raise WrongUsageError(msg)
     stream = Stream(data_paths, data, skip=skip)
     with interruptible(), locked(target) if target is not None else nullcontext():
         if target is not None:
-            check_target(target, force=force, is_model=True)  # it may have come just now
+            check_target(target, force=force, is_model=True)  # it may have been created in the meantime
         model, examples = _begin(stream, start, model_options)
         n_before = model.n_examples
         started = time.perf_counter()
@@ -111,7 +116,7 @@ def command(
             note(f"Interrupted after {n_learnt:,} examples.")
             _save(model, target)
             if target is not None:
-                note(f"To go on: {_how_to_go_on(data_paths, data, target, skip + n_learnt)}")
+                note(f"To resume, run: {_how_to_resume(data_paths, data, target, skip + n_learnt)}")
             raise click.exceptions.Exit(interruption.exit_code) from None
         _save(model, target)
     stream.tell_bad_lines()
@@ -124,7 +129,7 @@ def _begin(stream: Stream, start: Path | None, options: ModelOptions) -> tuple[O
     batches = iter(stream)
     first = next(batches, None)
     if first is None:
-        msg = "--skip leaves out all examples: there is nothing to predict"
+        msg = "--skip skips all examples: there is nothing to predict"
         raise WrongUsageError(msg)
     if model is None or start is None:
         model = options.make(first.kind, threads=1)
@@ -139,8 +144,8 @@ def _save(model: OnlinePLT, target: Path | None) -> None:
         note(f"Saved in {target}: {model.n_examples:,} examples, {model.n_labels:,} labels.")
 
 
-def _how_to_go_on(paths: tuple[str, ...], data: DataOptions, target: Path, n_learnt: int) -> str:
-    """Make the command that goes on: with the model, whose settings are known, after what it has learnt."""
+def _how_to_resume(paths: tuple[str, ...], data: DataOptions, target: Path, n_learnt: int) -> str:
+    """Make the command that resumes from the saved model, after the examples that it has learnt."""
     skipping = [] if STANDARD_INPUT in paths else ["--skip", str(n_learnt)]
     model = ["--from", str(target), "--model", str(target), "--force"]
     return shlex.join(["oplt", "progressive", *paths, *model, *skipping, *data.words(with_labels=True)])

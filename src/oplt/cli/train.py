@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt train`: a model from scratch."""
+"""`oplt train`: train a model from scratch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 
 from oplt.cli._checkpoint import Checkpoint, command_of
 from oplt.cli._console import command_line, note, print_json, quiet_option
-from oplt.cli._learning import Interrupted, Lesson, exit_if_of_no_use, interruptible
+from oplt.cli._learning import Interrupted, Updater, exit_if_of_no_use, interruptible
 from oplt.cli._lock import locked
 from oplt.cli._options import (
     Command,
@@ -34,7 +34,13 @@ __all__ = ["command"]
 @click.command("train", cls=Command)
 @click.argument("data_paths", metavar="DATA...", nargs=-1, required=True, type=click.Path())
 @click.option(
-    "--model", "-m", "target", metavar="FILE", type=click.Path(path_type=Path), required=True, help="Where to save it."
+    "--model",
+    "-m",
+    "target",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Where to save the model.",
 )
 @force_option
 @click.option(
@@ -43,7 +49,7 @@ __all__ = ["command"]
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Go through the data N times.",
+    help="Number of passes over the data.",
 )
 @threads_option
 @click.option(
@@ -52,13 +58,14 @@ __all__ = ["command"]
     metavar="SECONDS",
     default=600,
     show_default=True,
-    help="Save what has been learnt every N seconds, to FILE.partial; the same command goes on from there. 0: never.",
+    help="Save a checkpoint to FILE.partial every N seconds; rerunning the same command resumes from there. 0"
+    " disables it.",
 )
 @click.option(
     "--save-on-interrupt/--no-save-on-interrupt",
     default=True,
     show_default=True,
-    help="At Ctrl-C or SIGTERM, save to FILE.partial what has been learnt.",
+    help="On Ctrl-C or SIGTERM, save a checkpoint to FILE.partial.",
 )
 @json_option
 @quiet_option
@@ -76,9 +83,9 @@ def command(
     model_options: ModelOptions,
     data: DataOptions,
 ) -> None:
-    """Learn a model from examples.
+    """Train a model on examples.
 
-    DATA are files, read one after the other, or - for standard input.
+    DATA is one or more files, which are read in this order, or - for standard input.
 
     \b
       oplt train examples.jsonl --model tags.oplt
@@ -86,38 +93,38 @@ def command(
       zcat logs.gz | oplt train - --format fasttext --model tags.oplt
       oplt train train.txt.xz --paper --passes 3 --model paper.oplt
 
-    Examples are texts or features, as the data has them. If the command is interrupted, or the machine goes down, give
-    it again: it goes on where it was, to the very model that it would have learnt without a break.
+    Examples are either texts or features, depending on the data. If the command is interrupted or the machine crashes,
+    rerun the same command: it resumes from the last checkpoint and produces exactly the model of an uninterrupted run.
 
-    The exit code is 3 if the model is saved but of no use: no example had labels, or features, or there is only one
-    label and lines were left out by --on-error skip.
+    The exit code is 3 if the model was saved but is unusable: no example had labels, no example had features, or there
+    is only one label and --on-error skip has skipped lines.
     """
     check_target(target, force=force, is_model=True, inputs=data_paths)
     with interruptible(), locked(target):
-        check_target(target, force=force, is_model=True)  # it may have come just now
+        check_target(target, force=force, is_model=True)  # it may have been created in the meantime
         training = _Training(data_paths, data, passes, model_options, target, checkpoint, threads)
         try:
             training.run()
         except Interrupted as interruption:
             training.interrupted(save=save_on_interrupt)
             raise click.exceptions.Exit(interruption.exit_code) from None
-    lesson, stream = training.lesson, training.stream
+    updater, stream = training.updater, training.stream
     stream.tell_bad_lines()
-    note(lesson.summary())
+    note(updater.summary())
     now = shlex.join(["oplt", "predict", str(target), _new(data_paths[0]), *data.words()])
     note(f"Saved in {target} ({bytes_as_text(target.stat().st_size)}). Now: {now}")
     if as_json:
-        print_json({"model": str(target), **lesson.values(), "left_out": stream.n_bad})
-    exit_if_of_no_use(lesson.model, stream.n_bad)
+        print_json({"model": str(target), **updater.values(), "left_out": stream.n_bad})
+    exit_if_of_no_use(updater.model, stream.n_bad)
 
 
 def _new(path: str) -> str:
-    """Make up the name of a file of new examples."""
+    """Suggest a name for a file of new examples."""
     return "-" if path == STANDARD_INPUT else "new" + "".join(Path(path).suffixes[-2:])
 
 
 class _Training:
-    """From the first example, or the last checkpoint, to the model."""
+    """One run of the command: from the first example, or the last checkpoint, to the model."""
 
     def __init__(
         self,
@@ -137,40 +144,40 @@ class _Training:
         first = next(self._batches)
         self._checkpoint = Checkpoint(target, command_of(paths, data, passes, options, first.kind), every)
         saved = self._checkpoint.load(threads)
-        self.lesson = Lesson(saved or options.make(first.kind, threads))
+        self.updater = Updater(saved or options.make(first.kind, threads))
         if saved is None or self._from_input:
             self._batches = chain([first], self._batches)
         else:
             self.stream = Stream(paths, data, passes=passes, skip=saved.n_examples)
             self._batches = iter(self.stream)
         if saved is not None:
-            what = "standard input, whatever comes" if self._from_input else "what comes after them"
-            note(f"Going on from {self._checkpoint.path}: {saved.n_examples:,} examples are learnt; next, {what}.")
+            rest = " Every example on standard input counts as new." if self._from_input else ""
+            note(f"Resuming from {self._checkpoint.path}, after {saved.n_examples:,} examples.{rest}")
 
     def run(self) -> None:
-        """Learn all, then save."""
+        """Learn all examples, then save."""
         with Bar("Learning") as bar:
             for batch in self._batches:
-                self.lesson.learn(batch, is_new=self.stream.is_first_pass)
-                self.lesson.show(bar, self.stream)
+                self.updater.learn(batch, is_new=self.stream.is_first_pass)
+                self.updater.show(bar, self.stream)
                 if self._checkpoint.is_due():
-                    self._checkpoint.save(self.lesson.model)
-                    note(f"{self.lesson.model.n_examples:,} examples learnt and saved in {self._checkpoint.path}.")
-        self.lesson.model.save(self._target)
+                    self._checkpoint.save(self.updater.model)
+                    note(f"{self.updater.model.n_examples:,} examples learnt and saved in {self._checkpoint.path}.")
+        self.updater.model.save(self._target)
         self._is_saved = True
         self._checkpoint.remove()
 
     def interrupted(self, *, save: bool) -> None:
-        """Keep what has been learnt, and tell how to go on."""
-        n_examples = self.lesson.model.n_examples
+        """Save a checkpoint, and print the command that resumes."""
+        n_examples = self.updater.model.n_examples
         if self._is_saved:
             self._checkpoint.remove()
-            note(f"Interrupted, but all was learnt and saved in {self._target}.")
+            note(f"Interrupted, but training was complete and the model was saved in {self._target}.")
             return
         if not save:
             note(f"Interrupted after {n_examples:,} examples; nothing was saved.")
             return
-        note(f"Interrupted after {n_examples:,} examples; saving. Ctrl-C again stops at once.")
-        self._checkpoint.save(self.lesson.model)
-        how = "go on with the examples that come then" if self._from_input else "go on"
-        note(f"Saved in {self._checkpoint.path}. To {how}, give the same command again: {shlex.join(command_line())}")
+        note(f"Interrupted after {n_examples:,} examples; saving. Press Ctrl-C again to stop immediately.")
+        self._checkpoint.save(self.updater.model)
+        what = "rerun the same command with the remaining examples" if self._from_input else "rerun the same command"
+        note(f"Saved in {self._checkpoint.path}. To resume, {what}: {shlex.join(command_line())}")

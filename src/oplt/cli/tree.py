@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt tree`: the tree of a model, drawn."""
+"""`oplt tree`: draw the tree of a model."""
 
 from __future__ import annotations
 
@@ -29,17 +29,27 @@ _OF_GRAPHVIZ = (".png", ".jpg", ".jpeg", ".pdf", ".gif", ".webp", ".eps", ".ps")
     "--format",
     "kind",
     type=click.Choice(list(_SUFFIXES)),
-    help="How to draw it: text, DOT for Graphviz, a picture, or a page to click through and search."
-    "  [default: by the suffix of --out, which is .txt, .dot, .gv, .svg or .html; or text]",
+    help="Output format: plain text, DOT for Graphviz, an SVG image, or an interactive HTML page with search."
+    "  [default: by the suffix of --out: .txt, .dot, .gv, .svg or .html; text without --out]",
 )
 @click.option(
-    "--depth", metavar="N", type=click.IntRange(min=0), help="Levels below the root; of a page, those open at first."
+    "--depth",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Draw N levels below the root; in HTML, levels that are open at first.",
 )
 @click.option(
-    "--children", metavar="N", type=click.IntRange(min=1), help="Children of each node; of a page, those drawn at once."
+    "--children",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Draw at most N children per node; in HTML, N at a time.",
 )
-@click.option("--label", metavar="NAME", help="Only the way to this label, and its neighbours; a page opens there.")
-@click.option("--out", "-o", metavar="FILE", type=click.Path(path_type=Path), help="Where to write, if not to stdout.")
+@click.option(
+    "--label", metavar="NAME", help="Draw only the path to this label and its siblings; in HTML, open the page there."
+)
+@click.option(
+    "--out", "-o", metavar="FILE", type=click.Path(path_type=Path), help="Output file.  [default: standard output]"
+)
 @force_option
 @quiet_option
 def command(
@@ -51,19 +61,20 @@ def command(
     out: Path | None,
     force: bool,
 ) -> None:
-    """Draw the tree of MODEL: a model, or a tree that oplt.tree.save wrote.
+    """Draw the tree of MODEL, which is a model file or a tree file written by oplt.tree.save.
 
     \b
       oplt tree tags.oplt
       oplt tree tags.oplt --label kernel
       oplt tree tags.oplt --out tags.html
 
-    A large tree is cut to depth 2 with 6 children of each node, and says so; --depth and --children draw more of it.
-    A page (html) always has the whole tree, and so has DOT unless told otherwise. Of several trees, the first is drawn.
+    A large tree is cut to depth 2 and 6 children per node, and the output says so; --depth and --children draw more of
+    it. HTML always contains the whole tree, and so does DOT without these options. If the model has several trees, the
+    first is drawn.
     """
     kind = kind or _kind_of(out)
     if label is not None and depth is not None and kind != "html":
-        msg = "--label and --depth cannot be given together: --label draws the way to a label, however deep it is"
+        msg = "--label and --depth cannot be combined: --label draws the path to a label, however deep it is"
         raise WrongUsageError(msg)
     if out is not None:
         check_target(out, force=force, inputs=[model_path])
@@ -76,7 +87,7 @@ def command(
             file.write(f"{drawn}\n".encode())
         note(f"Wrote {out}.")
     else:
-        click.echo(drawn if kind == "text" else drawn.encode())  # the others are UTF-8, whatever the terminal has
+        click.echo(drawn if kind == "text" else drawn.encode())  # the others are always UTF-8
 
 
 def _load(path: Path) -> LabelTree:
@@ -87,7 +98,7 @@ def _load(path: Path) -> LabelTree:
     model = PLT.load(path)
     n_trees = model.settings.get("trees", 1)
     if n_trees > 1:
-        note(f"{path} has {n_trees} trees; this is the first.")
+        note(f"{path} has {n_trees} trees; only the first is drawn.")
     return model.tree
 
 
@@ -97,14 +108,14 @@ def _kind_of(out: Path | None) -> str:
         if suffix in suffixes:
             return kind
     known = ", ".join(suffix for suffixes in _SUFFIXES.values() for suffix in suffixes if suffix)
-    msg = f"{out}: cannot write {suffix} files. Use one of {known}, or give --format."
+    msg = f"{out}: cannot write {suffix} files. Use one of {known}, or pass --format."
     if suffix in _OF_GRAPHVIZ:
-        msg += f" Graphviz makes {suffix} files of .dot files."
+        msg += f" Graphviz can convert .dot files to {suffix}."
     raise WrongUsageError(msg)
 
 
 def _named(tree: LabelTree, name: str) -> str | int:
-    """Tell which label is meant: one whose name is a number may be a number, too."""
+    """Resolve a label: a name that looks like a number may be an integer label."""
     if name not in tree.labels and name.removeprefix("-").isdecimal() and int(name) in tree.labels:
         return int(name)
     return name

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt tune`: thresholds for a model."""
+"""`oplt tune`: choose the thresholds of a model."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ __all__ = ["command"]
     "--precision",
     metavar="P",
     type=click.FloatRange(0, 1, min_open=True),
-    help="Choose the lowest threshold that has this precision, instead of the one with the largest F1.",
+    help="Choose the lowest threshold that reaches this precision, instead of the one that maximizes F1.",
 )
 @click.option(
     "--per-label",
     is_flag=True,
-    help="Choose a threshold for each label that occurs in DATA, too. Those of rare labels are kept near the threshold"
-    " for all, by --shrinkage.",
+    help="Also choose a separate threshold for each label that occurs in DATA. Thresholds of rare labels are shrunk"
+    " towards the common threshold (see --shrinkage).",
 )
 @click.option(
     "--shrinkage",
@@ -49,9 +49,11 @@ __all__ = ["command"]
     type=click.FloatRange(min=0),
     default=10,
     show_default=True,
-    help="With --per-label: the threshold for all labels counts like N examples of each label.",
+    help="With --per-label: weight of the common threshold, in examples per label; 0 means no shrinkage.",
 )
-@click.option("--out", "-o", metavar="FILE", type=click.Path(path_type=Path), help="Where to save it, if not in MODEL.")
+@click.option(
+    "--out", "-o", metavar="FILE", type=click.Path(path_type=Path), help="Where to save the model.  [default: MODEL]"
+)
 @force_option
 @threads_option
 @json_option
@@ -69,15 +71,16 @@ def command(
     as_json: bool,
     data: DataOptions,
 ) -> None:
-    """Choose the thresholds of a model on examples that it has not learnt, and save them with it.
+    """Choose prediction thresholds on examples that the model was not trained on, and save them with the model.
 
     \b
       oplt tune tags.oplt dev.jsonl
       oplt tune tags.oplt dev.jsonl --precision 0.9
       oplt predict tags.oplt new.jsonl --threshold tuned
 
-    The threshold is the one with the largest micro-F1 on DATA, or the lowest one that has a given precision. The
-    measures printed are those on DATA itself; new examples will show somewhat less, most of all with --per-label.
+    The threshold is the one that maximizes micro-F1 on DATA or, with --precision, the lowest one that reaches the given
+    precision. The measures printed are computed on DATA itself, so expect somewhat lower values on new examples,
+    especially with --per-label.
     """
     target = out or model_path
     in_place = target.resolve() == model_path.resolve()
@@ -103,7 +106,7 @@ def command(
 
 
 def _print(tuner: Tuner, chosen: Thresholds) -> None:
-    """Print what was chosen, and what it does beside the usual threshold of 0.5."""
+    """Print the chosen thresholds, and compare them with the usual threshold of 0.5."""
     from rich.table import Table
 
     before, after = tuner.measure(0.5), tuner.measure(chosen)
@@ -112,6 +115,6 @@ def _print(tuner: Tuner, chosen: Thresholds) -> None:
         column.justify = "right"
     for name, value in after.items():
         table.add_row(name, *("-" if math.isnan(one) else f"{one:.4f}" for one in (before[name], value)))
-    own = f"; own thresholds for {number_of(len(chosen.labels), 'label')}" if chosen.labels else ""
+    own = f"; separate thresholds for {number_of(len(chosen.labels), 'label')}" if chosen.labels else ""
     click.echo(f"Threshold {chosen.value:.4g}{own}. On {number_of(tuner.n_examples, 'tuning example')}:\n")
     console().print(table)
