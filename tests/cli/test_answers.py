@@ -88,7 +88,7 @@ def test_a_suffix_that_cannot_be_written_is_refused(tmp_path: Path, model: Path,
     out = tmp_path / name
     message = refused("predict", model, data, "--out", out, code=2)
     assert message.startswith(f"{out}: cannot write ")
-    assert "Use one of .jsonl, .ndjson, .csv, .tsv, .tab, .fasttext, .ft, or give --to" in message
+    assert "Use one of .jsonl, .ndjson, .csv, .tsv, .tab, .fasttext, .ft, or pass --to" in message
     assert not out.exists()
     run("predict", model, data, "--out", out, "--to", "jsonl")
     assert out.exists()
@@ -124,7 +124,7 @@ def test_columns_of_parquet_are_kept(tmp_path: Path, model: Path) -> None:
 def test_a_field_that_no_line_has_is_told(model: Path, data: Path) -> None:
     result = run("predict", model, data, "--keep", "idd,id")
     assert json_lines(result.stdout)[0]["idd"] is None
-    assert result.stderr == "No example has a value of 'idd', which --keep names.\n"
+    assert result.stderr == "--keep idd: no example has a value in this field.\n"
 
 
 def test_the_text_of_plain_lines_is_kept(model: Path) -> None:
@@ -143,11 +143,11 @@ def test_formats_without_names_have_nothing_to_keep(tmp_path: Path, model: Path)
 @pytest.mark.parametrize("name", ["labels", "probabilities", "line"])
 def test_names_of_the_answer_are_not_kept(model: Path, data: Path, name: str) -> None:
     message = refused("predict", model, data, "--keep", name, code=2)
-    assert message.startswith(f"--keep {name}: the predictions are written under this name")
+    assert message.startswith(f"--keep {name}: the output already has a field of this name")
 
 
 def test_only_the_text_is_kept_in_fasttext_lines(model: Path, data: Path) -> None:
-    assert "fastText lines hold labels and a text" in refused(
+    assert "fastText lines hold only labels and a text" in refused(
         "predict", model, data, "--keep", "id", "--to", "fasttext", code=2
     )
 
@@ -158,8 +158,8 @@ def test_labels_that_a_format_cannot_hold_are_told(tmp_path: Path, data: Path) -
     model.learn_many(["Topic1-2 Topic2-1 Topic3-1"] * 3, ["a;b c"] * 3)
     model.save(path)
     message = refused("predict", path, data, "--out", tmp_path / "out.csv")
-    assert message.startswith(f"{data}, line 1: labels in a cell are separated by ';' and cannot contain it")
-    assert message.endswith("got the label 'a;b c'. Give another --to-separator, or --to jsonl.")
+    assert message.startswith(f"{data}, line 1: labels in a cell are separated by ';', so they must not contain it")
+    assert message.endswith("got the label 'a;b c'. Pass a different --to-separator, or --to jsonl.")
     assert not (tmp_path / "out.csv").exists()
     run("predict", path, data, "--out", tmp_path / "out.csv", "--to-separator", "|")
     assert "a label of fastText has no blanks, got 'a;b c'" in refused("predict", path, data, "--to", "fasttext")

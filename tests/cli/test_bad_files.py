@@ -83,10 +83,10 @@ def test_columns_that_are_not_there(tmp_path: Path, model: Path, name: str) -> N
     path.write_text("title,topic\nOn trees,biology\n")
     told = refused(*words(name, path, model, tmp_path))
     assert "table.csv, line 1: there is no column 'text', got the columns 'title', 'topic' (divided by ',')" in told
-    assert "Give --text-column" in told
+    assert "Pass --text-column" in told
     path.write_text('{"text": "a", "topic": "x"}')
     told = refused(*words(name, path, model, tmp_path), "--from" if name == "convert" else "--format", "jsonl")
-    hint = "If they have another name, give --labels-column."
+    hint = "If the labels have another name, pass --labels-column."
     assert told == f"{path}, line 1: there is neither 'labels' nor 'label', got the fields 'text', 'topic'. {hint}"
 
 
@@ -126,7 +126,7 @@ def test_a_target_that_cannot_be(tmp_path: Path, texts: Path, model: Path, name:
     told = refused(*writing(name, tmp_path / "no" / "x", model, texts))
     assert told == f"{tmp_path}/no: there is no such folder"
     told = refused(*writing(name, "/proc/x", model, texts))
-    assert told.startswith("/proc: cannot write there: ")
+    assert told.startswith("/proc: cannot write to this folder: ")
 
 
 def test_nothing_is_read_before_the_target_is_known_to_be_good(tmp_path: Path) -> None:
@@ -148,4 +148,4 @@ def test_a_wrong_format(tmp_path: Path, model: Path, texts: Path, name: str) -> 
 
 def test_two_ways_to_features_are_one_too_many(tmp_path: Path, texts: Path) -> None:
     told = refused("train", texts, "-m", tmp_path / "m", "--features-column", "a", "--number-columns", "b", code=2)
-    assert told.startswith("--features-column and --feature-columns cannot go together")
+    assert told.startswith("--features-column and --feature-columns cannot be combined")

@@ -48,22 +48,22 @@ def test_what_a_format_cannot_hold_is_an_error_or_left_out(tmp_path: Path) -> No
     result = run("convert", source, out, "--on-error", "skip", "--json")
     assert json_lines(result.stdout) == [{"out": str(out), "examples": 1, "left_out": 1}]
     assert "has no blanks" in result.stderr
-    assert "is there already" in refused("convert", source, out, code=2)
+    assert "already exists" in refused("convert", source, out, code=2)
 
 
 def test_a_report_would_mix_with_examples(texts: Path) -> None:
-    assert "give OUT a name" in refused("convert", texts, "-", "--to", "csv", "--json", code=2)
+    assert "write OUT to a file" in refused("convert", texts, "-", "--to", "csv", "--json", code=2)
 
 
 def test_a_target_whose_format_nobody_knows_is_wrong_usage(tmp_path: Path, texts: Path) -> None:
     message = refused("convert", texts, tmp_path / "out.dat", code=2)
-    assert message.endswith("Give --to, one of xmlc, jsonl, csv, tsv, fasttext, vw.")
+    assert message.endswith("Pass --to with one of xmlc, jsonl, csv, tsv, fasttext, vw.")
 
 
 def test_the_option_that_is_proposed_for_an_unknown_format_is_there(tmp_path: Path) -> None:
     source = tmp_path / "in"
     source.write_text("it purrs\n")
-    assert "Give --format, one of" in refused("convert", source, tmp_path / "out.csv")
+    assert "Pass --format with one of" in refused("convert", source, tmp_path / "out.csv")
     assert run("convert", source, "-", "--format", "fasttext", "--to", "fasttext").stdout == "it purrs\n"
 
 
@@ -89,7 +89,7 @@ def test_progressive_goes_on_with_a_model(tmp_path: Path, texts: Path, model: Pa
     assert OnlinePLT.load(target).n_examples == 400
     assert "400 examples" in result.stderr
     message = refused("progressive", texts, "--from", model, "--arity", 4, code=2)
-    assert message == f"{model} has its settings already: --from goes without those of a new model"
+    assert message == f"{model} already has its settings: --from cannot be combined with options that set those of a new model"
 
 
 def test_progressive_prints_lines_where_nobody_watches(texts: Path) -> None:
@@ -100,7 +100,7 @@ def test_progressive_prints_lines_where_nobody_watches(texts: Path) -> None:
 
 
 def test_progressive_refuses_what_the_model_does_not_take(features: Path, model: Path) -> None:
-    assert "is a model of texts" in refused("progressive", features, "--from", model)
+    assert "takes texts" in refused("progressive", features, "--from", model)
 
 
 def test_a_plot_has_its_scale_and_one_star_a_column() -> None:

@@ -79,7 +79,7 @@ def test_what_is_missing_is_told_with_what_there_is(tmp_path: Path) -> None:
     assert "the first line must name the columns" in error
     data = write(tmp_path / "y.jsonl", '{"txt": "It purrs", "labels": ["cat"]}\n')
     error = refused("train", data, "--model", tmp_path / "m.oplt")
-    assert "the fields 'txt', 'labels'. Did you mean 'txt'? Give --text-column" in error
+    assert "the fields 'txt', 'labels'. Did you mean 'txt'? Pass --text-column" in error
 
 
 def test_a_text_and_columns_make_one_model(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_more_is_skipped_than_there_is(tmp_path: Path) -> None:
     run("train", data, "--model", target)
     before = target.read_bytes()
     error = refused("learn", target, data, "--skip", 5)
-    assert "the first 5 examples are to be skipped, as already learnt, but there are only 2" in error
+    assert "the first 5 examples should be skipped as already learnt, but there are only 2" in error
     assert target.read_bytes() == before
     assert "but there are only 2" in refused("progressive", data, "--skip", 3)
     assert "nothing to predict" in refused("progressive", data, "--skip", 2, code=2)
@@ -152,7 +152,7 @@ def test_an_empty_name_is_not_the_present_folder(
     data = write(tmp_path / "x.jsonl", '{"text": "a", "label": "x"}\n{"text": "b", "label": "y"}\n')
     run("train", data, "--model", "m.oplt")
     error = refused(*words, code=2)
-    assert f"{says}the name of the file is empty. Is a shell variable not set?" in error
+    assert f"{says}the file name is empty. Is a shell variable unset?" in error
     assert "this is a folder" in refused("train", ".", "--model", "n.oplt")
 
 
@@ -172,9 +172,9 @@ def test_what_is_read_is_not_replaced(tmp_path: Path) -> None:
         ["learn", target, data, "--out", data],
     ):
         error = refused(*words, "-f", code=2)
-        assert "is read by this command" in error
+        assert "is an input of this command" in error
     copy = write(tmp_path / "x.csv", "text,label\na,x\n")
-    assert "is read by this" in refused("evaluate", target, copy, "--per-label", "--out", copy, "-f", code=2)
+    assert "is an input of this" in refused("evaluate", target, copy, "--per-label", "--out", copy, "-f", code=2)
     assert target.read_bytes() == model
     assert "is not an oplt model" not in run("learn", target, data).stderr  # in place, a model may be
 

@@ -33,7 +33,7 @@ JSON = {
     '{"text": "a", "labels": ["x", true]}': "label number 2 of the example must be a non-empty string or an integer,"
     " got true",
     '{"text": null, "labels": []}': "'text' must be a text, got null",
-    '{"labels": []}': "there is neither 'text' nor 'features', got the fields 'labels'. Give --text-column or"
+    '{"labels": []}': "there is neither 'text' nor 'features', got the fields 'labels'. Pass --text-column or"
     " --features-column.",
 }
 
@@ -93,7 +93,7 @@ def test_a_column_of_numbers_that_is_missing_is_named(tmp_path: Path) -> None:
         (["--learning-rate", "-1"], "--learning-rate must be above 0 and at most 1e6, got -1.0"),
         (["--arity", "1"], "--arity must be at least 2, got 1"),
         (["--separator", ""], "--separator must not be empty"),
-        (["--text-column", "a\nb"], "not a list of names with commas between them: 'a\\nb'"),
+        (["--text-column", "a\nb"], "not a comma-separated list of names: 'a\\nb'"),
     ],
 )
 def test_settings_are_called_as_options(tmp_path: Path, texts: Path, options: list[str], message: str) -> None:
@@ -121,7 +121,7 @@ def test_shares_are_from_0_to_1(texts: Path, model: Path) -> None:
 
 def test_other_commands(tmp_path: Path, texts: Path, model: Path) -> None:
     assert refused("tree", model, "--label", "x", "--depth", 1, code=2).startswith(
-        "--label and --depth cannot be given"
+        "--label and --depth cannot be combined"
     )
     assert refused("convert", texts, "-", code=2).startswith("the name of standard output does not tell the format to")
     assert refused("convert", texts, tmp_path / "x.parquet", code=2).startswith("parquet files cannot be written. Give")
@@ -141,7 +141,7 @@ def test_a_damaged_description_of_a_checkpoint(tmp_path: Path, texts: Path, mode
     about = tmp_path / "m.oplt.partial.json"
     about.write_bytes(content if isinstance(content, bytes) else content.encode())
     message = refused("train", texts, "--model", target)
-    assert message == f"{about}: the file is damaged. To start anew, remove {target}.partial."
+    assert message == f"{about}: the file is damaged. To start from scratch, remove {target}.partial."
 
 
 @pytest.mark.parametrize("seconds", ["inf", "1e300"])
@@ -172,5 +172,5 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path, texts: Path, model: 
 
 def test_a_model_is_not_saved_to_a_device(texts: Path) -> None:
     assert refused("train", texts, "--model", os.devnull, code=2).endswith(
-        "is not a file: a model cannot be saved there"
+        "is not a regular file: a model cannot be saved there"
     )

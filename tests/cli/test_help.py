@@ -31,7 +31,7 @@ def test_help_lists_all_commands_and_the_exit_codes() -> None:
     for name, says in COMMANDS.items():
         assert name in text
         assert says in " ".join(text.split())
-    assert "Exit codes: 0 done; 1" in " ".join(text.split())
+    assert "Exit codes: 0 success; 1" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("name", COMMANDS)

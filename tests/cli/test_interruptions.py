@@ -59,10 +59,10 @@ def test_the_same_command_goes_on_to_the_same_model(
     assert 0 < n_learnt < 20 * PASSES
     if number != signal.SIGKILL:
         assert f"Interrupted after {n_learnt:,} examples" in said.decode()
-        again = shlex.split(said.decode().rpartition("give the same command again: ")[2])
+        again = shlex.split(said.decode().rpartition("rerun the same command: ")[2])
         assert again == ["python", "-m", "oplt", *map(str, words), "--checkpoint", "0.001"]
     result = run(*words, "--checkpoint", 0)
-    assert f"Going on from {partial}: {n_learnt:,} examples are learnt" in result.stderr
+    assert f"Resuming from {partial}, after {n_learnt:,} examples" in result.stderr
     assert OnlinePLT.load(target).fingerprint() == whole
     assert [path.name for path in tmp_path.glob("m.oplt*")] == ["m.oplt"]
 
@@ -119,7 +119,7 @@ def test_a_second_ctrl_c_stops_at_once_and_leaves_the_last_checkpoint_whole(
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", interrupted_in_the_middle)
         result = run("train", small, "--model", target, "--passes", 3, code=130)
-    assert result.stderr.endswith("Ctrl-C again stops at once.\nInterrupted.\n")
+    assert result.stderr.endswith("Press Ctrl-C again to stop immediately.\nInterrupted.\n")
     assert partial.read_bytes() == before
     assert list(tmp_path.glob(".*")) == []
     run("train", small, "--model", target, "--passes", 3)
@@ -129,10 +129,10 @@ def test_a_second_ctrl_c_stops_at_once_and_leaves_the_last_checkpoint_whole(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (["--passes", "4"], "passes was 3 and is 4"),
-        (["--arity", "5"], "arity was 31 and is 5"),
-        (["--on-error", "skip"], 'on_error was "stop" and is "skip"'),
-        (["--ngrams", "1,2"], "ngrams was [1, 1] and is [1, 2]"),
+        (["--passes", "4"], "passes was 3 and is now 4"),
+        (["--arity", "5"], "arity was 31 and is now 5"),
+        (["--on-error", "skip"], 'on_error was "stop" and is now "skip"'),
+        (["--ngrams", "1,2"], "ngrams was [1, 1] and is now [1, 2]"),
     ],
 )
 def test_the_checkpoint_of_another_command_is_refused(
@@ -143,8 +143,8 @@ def test_the_checkpoint_of_another_command_is_refused(
     run("train", small, "--model", target, "--passes", 3, code=130)
     partial = tmp_path / "m.oplt.partial"
     told = refused("train", small, "--model", target, "--passes", 3, *change)
-    resume = f"Rerun that command to resume. To start anew, remove {partial}."
-    assert told == f"{partial}: was created by a different command: {message}. {resume}"
+    resume = f"Rerun that command to resume. To start from scratch, remove {partial}."
+    assert told == f"{partial}: the checkpoint was created by a different command: {message}. {resume}"
 
 
 def test_the_checkpoint_of_other_data_is_refused(tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,12 +153,12 @@ def test_the_checkpoint_of_other_data_is_refused(tmp_path: Path, small: Path, mo
     run("train", small, "--model", target, code=130)
     text = small.read_text()
     small.write_text(text + text)
-    assert f"a data file had {len(text)} bytes and has {2 * len(text)}" in refused("train", small, "--model", target)
+    assert f"a data file had {len(text)} bytes and now has {2 * len(text)}" in refused("train", small, "--model", target)
     small.write_text(text.replace("Topic0", "Topik0", 1))
-    assert "a data file begins differently" in refused("train", small, "--model", target)
+    assert "the beginning of a data file has changed" in refused("train", small, "--model", target)
     about = tmp_path / "m.oplt.partial.json"
     about.write_text("{")
-    assert "m.oplt.partial.json: the file is damaged. To start anew, remove" in refused(
+    assert "m.oplt.partial.json: the file is damaged. To start from scratch, remove" in refused(
         "train", small, "--model", target
     )
     about.unlink()
@@ -171,7 +171,7 @@ def test_standard_input_goes_on_with_what_comes(tmp_path: Path, small: Path, mon
     (tmp_path / "first.jsonl").write_text("".join(small.read_text().splitlines(keepends=True)[:10]))
     Stopping(monkeypatch, 1)
     result = run("train", "-", "--model", target, given=small.read_bytes(), code=130)
-    assert "To go on with the examples that come then" in result.stderr
+    assert "rerun the same command with the remaining examples" in result.stderr
     monkeypatch.undo()
     run("train", "-", "--model", target, given=more.read_bytes())
     expected = learnt([tmp_path / "first.jsonl", more], features="text")
@@ -196,7 +196,7 @@ def test_learn_saves_what_it_has_learnt_and_tells_how_to_go_on(
     out = tmp_path / "out.oplt"
     Stopping(monkeypatch, 1)
     result = run("learn", f"{tmp_path}/./{model.name}", texts, "--out", out, code=130)
-    told = result.stderr.splitlines()[-1].partition("To go on: ")[2]
+    told = result.stderr.splitlines()[-1].partition("To resume, run: ")[2]
     assert told == f"oplt learn {out} {texts} --out {out} --skip 100"
     run(*shlex.split(told)[1:])
     assert OnlinePLT.load(out).fingerprint() == learnt([texts], passes=2, features="text").fingerprint()
@@ -218,7 +218,7 @@ def test_progressive_saves_its_model_when_it_is_interrupted(
         result = run("progressive", texts, "--model", target, "--arity", 4, "--separator", "|", code=143)
     assert "Interrupted after 50 examples." in result.stderr
     assert OnlinePLT.load(target).n_examples == 50
-    told = result.stderr.strip().rpartition("To go on: ")[2]
+    told = result.stderr.strip().rpartition("To resume, run: ")[2]
     assert told == f"oplt progressive {texts} --from {target} --model {target} --force --skip 50 --separator '|'"
     run(*shlex.split(told)[1:])
     assert OnlinePLT.load(target).fingerprint() == learnt([texts], features="text", arity=4).fingerprint()

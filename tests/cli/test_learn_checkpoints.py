@@ -64,7 +64,7 @@ def test_a_bad_line_tells_what_was_saved(model: Path) -> None:
         program.stdin.close()
         said = program.stderr.read().decode()
         assert program.wait() == 1
-    assert said.startswith(f"{model} has learnt the first 1 example.\nError: ")
+    assert said.startswith(f"{model} was last saved after 1 example.\nError: ")
 
 
 def test_a_quiet_command_says_nothing_of_checkpoints(model: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_killed_learn_from_files_goes_on_to_the_same_model(
     n_learnt = OnlinePLT.load(partial).n_examples - N
     assert 0 < n_learnt < 20 * TIMES
     result = run(*words, "--checkpoint", 0)
-    assert f"Going on from {partial}: {n_learnt:,} examples of this data are learnt" in result.stderr
+    assert f"Resuming from {partial}, after {n_learnt:,} examples of this data" in result.stderr
     whole = learnt([texts, *[small] * TIMES], features="text").fingerprint()
     assert OnlinePLT.load(model).fingerprint() == whole
     assert sorted(path.name for path in tmp_path.glob("texts.oplt*")) == ["texts.oplt"]
@@ -137,9 +137,9 @@ def test_the_checkpoint_of_another_command_is_refused(
     partial = f"{model}.partial"
     assert Path(partial).exists()
     message = refused("learn", model, small)
-    assert message.startswith(f"{partial}: was created by a different command: data was ")
-    assert message.endswith(f"Rerun that command to resume. To start anew, remove {partial}.")
-    assert "skip was 0 and is 3" in refused("learn", model, small, small, "--skip", 3)
+    assert message.startswith(f"{partial}: the checkpoint was created by a different command: data was ")
+    assert message.endswith(f"Rerun that command to resume. To start from scratch, remove {partial}.")
+    assert "skip was 0 and is now 3" in refused("learn", model, small, small, "--skip", 3)
     assert "a different command: oplt learn." in refused("train", small, "--model", model, "--force")
     other = OnlinePLT.load(model)
     other.learn_one("Topic1-1", "new")

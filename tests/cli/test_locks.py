@@ -77,7 +77,7 @@ def test_it_may_fail_instead(tmp_path: Path, model: Path) -> None:
     with learning(model) as first:
         message = refused("learn", model, second(tmp_path), "--wait", 0)
         assert message.startswith(f"{model} is being updated by another oplt command (process {first.pid}).")
-        assert "nothing was learnt" in message
+        assert "Nothing was learnt" in message
         assert model.read_bytes() == before
 
 
@@ -121,7 +121,7 @@ def test_a_target_that_comes_while_one_waits_is_not_replaced(tmp_path: Path, mod
         out.write_bytes(model.read_bytes())
     with other:
         assert other.wait() == 2
-        assert b"is there already" in other.stderr.read()
+        assert b"already exists" in other.stderr.read()
     assert out.read_bytes() == model.read_bytes()
 
 
@@ -134,7 +134,7 @@ def test_a_file_system_without_locks_is_told(
 
     monkeypatch.setattr(fcntl, "flock", no_lock)
     result = run("learn", model, second(tmp_path))
-    assert f"{model} cannot be locked ({os.strerror(number)}): take care that no other" in result.stderr
+    assert f"{model} cannot be locked ({os.strerror(number)}): make sure that no other" in result.stderr
     assert OnlinePLT.load(model).n_examples == N + 1
 
 

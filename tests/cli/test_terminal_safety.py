@@ -109,7 +109,7 @@ def test_bad_lines_that_were_left_out(tmp_path: Path, evil_model: Path) -> None:
     data = tmp_path / "new\x9b.jsonl"
     data.write_text('{"text": "a"}\n{"text": "\u202e\x9b"\n')
     result = run("predict", evil_model, data, "--on-error", "skip")
-    assert "1 line is left out" in result.stderr
+    assert "Skipped 1 invalid line:" in result.stderr
     assert is_safe(result.stderr)
 
 

@@ -54,10 +54,10 @@ def test_quiet_is_quiet_at_a_terminal_too(tmp_path: Path, texts: Path) -> None:
 def test_progressive_draws_a_picture(texts: Path) -> None:
     code, seen = at_a_terminal("progressive", texts, "--every", 40, "--window", 40)
     assert code == 0
-    counts = r"200 examples, \d+ labels, [\d,]+ examples/s, [\d.]+ kB of memory, 100% of the data, 0:00 to go"
+    counts = r"200 examples, \d+ labels, [\d,]+ examples/s, [\d.]+ kB of memory, 100% of the data, 0:00 left"
     last = re.split(counts, " ".join(seen.split()))[-1]
     assert last != " ".join(seen.split())
-    for part in ("P@5", "torso (10 to 99 times)", "age of labels", "New labels an example", "0.0 |"):
+    for part in ("P@5", "torso (10 to 99 times)", "age of label", "New labels an example", "0.0 |"):
         assert part in last
 
 
@@ -72,7 +72,7 @@ def test_answers_at_a_terminal_are_not_disturbed_by_a_bar(model: Path, texts: Pa
 def test_who_types_texts_is_not_asked_for_a_format(model: Path) -> None:
     code, seen = at_a_terminal("predict", model, "-k", 1, typed=b"Topic1-2\n\x04")
     assert code == 0
-    assert "Type a text a line; Ctrl-D ends." in seen
+    assert "Type one text per line; press Ctrl-D to end." in seen
     assert '{"labels": ["label ' in seen
 
 

@@ -73,7 +73,7 @@ def test_ngrams_may_be_left_out(tmp_path: Path, texts: Path) -> None:
 
 @pytest.mark.parametrize("given", ["one", "1,b", ","])
 def test_what_is_no_range_is_wrong_usage(tmp_path: Path, texts: Path, given: str) -> None:
-    assert "is not LEAST,MOST" in run("train", texts, "-m", tmp_path / "m.oplt", "--ngrams", given, code=2).stderr
+    assert "is neither MIN,MAX" in run("train", texts, "-m", tmp_path / "m.oplt", "--ngrams", given, code=2).stderr
 
 
 def test_standard_input_is_learnt(tmp_path: Path, texts: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_column_of_numbers_may_be_called_weight(tmp_path: Path) -> None:
     told = refused(
         "train", table, "-m", target, "-f", "--number-columns", "height", "--weight-column", "height", code=2
     )
-    assert told.endswith("too. Give another --weight-column.")
+    assert told.endswith("too. Pass a different --weight-column.")
 
 
 def test_lines_that_are_no_examples_are_left_out_and_told(tmp_path: Path, texts: Path) -> None:
@@ -135,7 +135,7 @@ def test_lines_that_are_no_examples_are_left_out_and_told(tmp_path: Path, texts:
     assert "bad.jsonl, line 1: not JSON" in refused("train", bad, "--model", target)
     result = run("train", bad, "--model", target, "--on-error", "skip", "--json")
     assert fingerprint(target) == learnt([texts], features="text").fingerprint()
-    assert "7 lines are left out, for not being an example" in result.stderr
+    assert "Skipped 7 invalid lines:" in result.stderr
     assert "and 2 more" in result.stderr
     assert json_lines(result.stdout)[0]["left_out"] == 7
 
@@ -143,7 +143,7 @@ def test_lines_that_are_no_examples_are_left_out_and_told(tmp_path: Path, texts:
 def test_a_model_is_not_replaced_unless_asked_to(texts: Path, model: Path) -> None:
     before = model.read_bytes()
     message = refused("train", texts, "--model", model, code=2)
-    assert message == f"{model} is there already: give another name, or --force to replace it"
+    assert message == f"{model} already exists: choose another name, or pass --force to overwrite it"
     assert model.read_bytes() == before
     run("train", texts, "--model", model, "--force", "--paper")
     assert model.read_bytes() != before
@@ -159,26 +159,26 @@ def test_what_is_no_model_is_never_replaced_by_one(tmp_path: Path, texts: Path) 
 def test_texts_and_features_do_not_mix(tmp_path: Path, texts: Path, features: Path) -> None:
     message = refused("train", texts, features, "--model", tmp_path / "m.oplt")
     assert f"{features}, line 1" not in message  # the header is line 1
-    assert message.startswith(f"{features}, line 2: there is a row of features, but in {texts}, line 1 there is a text")
+    assert message.startswith(f"{features}, line 2: this is a row of features, but {texts}, line 1 is a text")
 
 
 def test_examples_that_have_both_need_a_choice(tmp_path: Path) -> None:
     both = tmp_path / "both.jsonl"
     both.write_text('{"text": "it purrs", "features": {"fur": 1, "size": 2}, "label": "cat"}\n' * 2)
     target = tmp_path / "m.oplt"
-    assert "Give --use text or --use features." in refused("train", both, "--model", target)
+    assert "Pass --use text or --use features." in refused("train", both, "--model", target)
     run("train", both, "--model", target, "--use", "features")
     assert OnlinePLT.load(target).settings["features"] is None
 
 
 def test_settings_of_texts_are_refused_for_features(tmp_path: Path, features: Path) -> None:
     message = refused("train", features, "--model", tmp_path / "m.oplt", "--chars", "3,5", "--hash-bits", 9, code=2)
-    assert message == "--chars, --hash-bits: for texts only, but the examples are features"
+    assert message == "--chars, --hash-bits can only be used with texts, but the examples are features"
 
 
 @pytest.mark.parametrize("more", [["--passes", "2"], ["-"]])
 def test_standard_input_is_read_once_and_alone(tmp_path: Path, more: list[str]) -> None:
-    assert "read once and alone" in refused("train", "-", *more, "-m", tmp_path / "m.oplt", given=b"", code=2)
+    assert "can only be read once" in refused("train", "-", *more, "-m", tmp_path / "m.oplt", given=b"", code=2)
 
 
 def test_a_table_without_rows_has_no_example(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_learn_goes_on_in_place_or_beside(tmp_path: Path, texts: Path, model: Pa
     assert "270 in all" in result.stderr
     run("learn", model, more)
     assert fingerprint(model) == both
-    assert "is there already" in refused("learn", model, more, "--out", beside, code=2)
+    assert "already exists" in refused("learn", model, more, "--out", beside, code=2)
 
 
 def test_learn_can_leave_out_what_it_has_learnt(tmp_path: Path, texts: Path, model: Path) -> None:
@@ -221,11 +221,11 @@ def test_learn_can_leave_out_what_it_has_learnt(tmp_path: Path, texts: Path, mod
 def test_learn_refuses_what_the_model_does_not_take(tmp_path: Path, features: Path, texts: Path, model: Path) -> None:
     before = model.read_bytes()
     message = refused("learn", model, features)
-    assert message == f"{features}, line 2: there is a row of features, but {model} is a model of texts"
+    assert message == f"{features}, line 2: this is a row of features, but the model {model} takes texts"
     assert model.read_bytes() == before
     other = tmp_path / "features.oplt"
     learnt([features]).save(other)
-    assert "is a model of features" in refused("learn", other, texts)
+    assert "takes features" in refused("learn", other, texts)
 
 
 def test_learn_refuses_a_batch_trained_model(tmp_path: Path, features: Path) -> None:
@@ -235,7 +235,7 @@ def test_learn_refuses_a_batch_trained_model(tmp_path: Path, features: Path) -> 
 
 
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:
-    assert "can be read once" in refused("train", "/dev/null", "--passes", 2, "-m", tmp_path / "m.oplt", code=2)
+    assert "can only be read once" in refused("train", "/dev/null", "--passes", 2, "-m", tmp_path / "m.oplt", code=2)
 
 
 def test_json_has_the_same_names_for_train_and_learn(tmp_path: Path, texts: Path) -> None:

@@ -47,7 +47,7 @@ def test_of_several_trees_the_first_is_drawn_and_that_is_said(tmp_path: Path) ->
     model.save(tmp_path / "m.oplt")
     result = run(tmp_path / "m.oplt")
     assert result.stdout == drawing.as_text(model.tree) + "\n"
-    assert result.stderr == f"{tmp_path / 'm.oplt'} has 3 trees; this is the first.\n"
+    assert result.stderr == f"{tmp_path / 'm.oplt'} has 3 trees; only the first is drawn.\n"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_suffix_that_cannot_be_written_is_refused(model: Path, tmp_path: Path,
     out = tmp_path / name
     result = run(model, "--out", out)
     assert result.exit_code == 2
-    known = "Use one of .txt, .dot, .gv, .svg, .html, .htm, or give --format."
+    known = "Use one of .txt, .dot, .gv, .svg, .html, .htm, or pass --format."
     assert f"{out}: cannot write {out.suffix} files. {known}" in result.stderr
     assert ("Graphviz" in result.stderr) == (out.suffix in (".png", ".pdf"))
     assert not out.exists()
@@ -128,7 +128,7 @@ def test_a_picture_is_utf_8_whatever_the_terminal_has(model: Path) -> None:
     [
         (["--label", "CA"], 1, "the tree has no label 'CA'. Did you mean 'cat'?"),
         (["--label", "8"], 1, "the tree has no label '8', and none that contains it"),
-        (["--label", "cat", "--depth", 1], 2, "cannot be given together"),
+        (["--label", "cat", "--depth", 1], 2, "cannot be combined"),
         (["--depth", "-1"], 2, "--depth"),
         (["--format", "png"], 2, "png"),
     ],

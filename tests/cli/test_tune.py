@@ -53,14 +53,14 @@ def test_a_table_tells_what_was_chosen(tmp_path: Path, dev: Path, model: Path) -
     assert f"Threshold {chosen.value:.4g}; own thresholds for {len(chosen.labels)} labels." in seen
     assert [line.split()[0] for line in seen.splitlines()[3:]] == ["precision", "recall", "micro-F1", "macro-F1"]
     assert PLT.load(model).thresholds is None
-    assert "is there already" in refused("tune", model, dev, "--out", target, code=2)
+    assert "already exists" in refused("tune", model, dev, "--out", target, code=2)
 
 
 def test_predictions_and_measures_use_them(dev: Path, model: Path) -> None:
     message = refused("predict", model, dev, "--threshold", "tuned", code=2)
     assert message == (
         "threshold='tuned' needs thresholds, but the model has none."
-        " Choose them by oplt tune MODEL DATA, on examples that the model has not learnt."
+        " Choose them with oplt tune MODEL DATA, on examples that the model was not trained on."
     )
     run("tune", model, dev, "--per-label")
     X, Y = examples(dev)
@@ -118,11 +118,11 @@ def test_measures_of_each_label(tmp_path: Path, dev: Path, model: Path) -> None:
             with out.open(newline="") as file:
                 rows = list(csv.DictReader(file, delimiter="," if suffix == ".csv" else "\t"))
             assert rows == [{name: "" if v is None else str(v) for name, v in row.items()} for row in plain]
-        assert "is there already" in refused(*words, "--out", out, code=2)
+        assert "already exists" in refused(*words, "--out", out, code=2)
         run(*words, "--out", out, "--force")
 
 
 def test_where_measures_of_labels_cannot_be_written(tmp_path: Path, dev: Path, model: Path) -> None:
     message = refused("evaluate", model, dev, "--per-label", "--out", tmp_path / "labels.png", code=2)
-    assert message.endswith("labels.png: the name must end in .csv, .tsv, .jsonl, which tells the format")
+    assert message.endswith("labels.png: the name must end in one of .csv, .tsv, .jsonl, which determines the format")
     assert "give --per-label, too" in refused("evaluate", model, dev, "--out", tmp_path / "a.csv", code=2)

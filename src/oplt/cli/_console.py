@@ -262,7 +262,7 @@ def _of_system(error: OSError) -> str:
         return error.strerror or str(error)
     path = Path(os.fsdecode(error.filename))
     if isinstance(error, IsADirectoryError):
-        return f"{path}: this is a directory, but a file is needed"
+        return f"{path}: this is a folder, but a file is needed"
     if isinstance(error, FileNotFoundError) and path.parent.is_dir():
         near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=1, cutoff=0.8)
         return f"{path}: there is no such file" + (f"; did you mean {path.with_name(near[0])}?" if near else "")

@@ -342,13 +342,13 @@ def check_target(path: Path, *, force: bool, is_model: bool = False, inputs: Ite
         return
     folder = path.absolute().parent
     if not folder.exists():
-        msg = f"{folder}: there is no such directory"
+        msg = f"{folder}: there is no such folder"
         raise WrongDataError(msg)
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        msg = f"{folder}: cannot write to this directory: {error.strerror}"
+        msg = f"{folder}: cannot write to this folder: {error.strerror}"
         raise WrongDataError(msg) from None
 
 

@@ -44,7 +44,7 @@ class ModelOptions:
         """Make a model for examples of a kind, "text" or "features"."""
         if kind != "text" and self.text:
             given = ", ".join(f"--{name.replace('_', '-')}" for name in self.text)
-            msg = f"{given}: this option is for texts only, but the examples are features"
+            msg = f"{given} can only be used with texts, but the examples are features"
             raise WrongUsageError(msg)
         features = TextFeatures(**self.text) if kind == "text" else None
         start = OnlinePLT.paper if self.paper else OnlinePLT

@@ -90,7 +90,7 @@ class Stream:
         if not n_of_a_pass:
             why = f": {message_of(self._errors[0])}" if self._errors else ""
             raise InvalidInputError(
-                "no-examples", f"there are no examples{why}", where=", ".join(map(_name, self._paths))
+                "no-examples", f"there is no example{why}", where=", ".join(map(_name, self._paths))
             )
 
     def _batches(self, reader: Reader) -> Iterator[Batch]:

@@ -196,8 +196,8 @@ class _FromInput(_Learning):
         except OpltError:
             n_lost = self.updater.n_learnt - self._n_saved
             if self._n_saved:
-                lost = f"; the updates from {n_lost:,} later ones were not saved" if n_lost else ""
-                note(f"{self._target} contains the first {number_of(self._n_saved, 'example')}{lost}.")
+                lost = f"; the updates from {n_lost:,} later ones are lost" if n_lost else ""
+                note(f"{self._target} was last saved after {number_of(self._n_saved, 'example')}{lost}.")
             raise
         self.updater.model.save(self._target)
 

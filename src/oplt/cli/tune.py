@@ -115,6 +115,6 @@ def _print(tuner: Tuner, chosen: Thresholds) -> None:
         column.justify = "right"
     for name, value in after.items():
         table.add_row(name, *("-" if math.isnan(one) else f"{one:.4f}" for one in (before[name], value)))
-    own = f"; separate thresholds for {number_of(len(chosen.labels), 'label')}" if chosen.labels else ""
+    own = f"; own thresholds for {number_of(len(chosen.labels), 'label')}" if chosen.labels else ""
     click.echo(f"Threshold {chosen.value:.4g}{own}. On {number_of(tuner.n_examples, 'tuning example')}:\n")
     console().print(table)
