@@ -89,7 +89,10 @@ def test_progressive_goes_on_with_a_model(tmp_path: Path, texts: Path, model: Pa
     assert OnlinePLT.load(target).n_examples == 400
     assert "400 examples" in result.stderr
     message = refused("progressive", texts, "--from", model, "--arity", 4, code=2)
-    assert message == f"{model} already has its settings: --from cannot be combined with options that set those of a new model"
+    assert (
+        message
+        == f"{model} already has its settings: --from cannot be combined with options that set those of a new model"
+    )
 
 
 def test_progressive_prints_lines_where_nobody_watches(texts: Path) -> None:

@@ -124,7 +124,7 @@ def test_other_commands(tmp_path: Path, texts: Path, model: Path) -> None:
         "--label and --depth cannot be combined"
     )
     assert refused("convert", texts, "-", code=2).startswith("the name of standard output does not tell the format to")
-    assert refused("convert", texts, tmp_path / "x.parquet", code=2).startswith("parquet files cannot be written. Give")
+    assert refused("convert", texts, tmp_path / "x.parquet", code=2).startswith("parquet files cannot be written. Pass")
     assert (
         refused("convert", texts, tmp_path / "x.csv", "--to-separator", "", code=2)
         == "--to-separator must not be empty"

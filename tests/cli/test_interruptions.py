@@ -153,7 +153,9 @@ def test_the_checkpoint_of_other_data_is_refused(tmp_path: Path, small: Path, mo
     run("train", small, "--model", target, code=130)
     text = small.read_text()
     small.write_text(text + text)
-    assert f"a data file had {len(text)} bytes and now has {2 * len(text)}" in refused("train", small, "--model", target)
+    assert f"a data file had {len(text)} bytes and now has {2 * len(text)}" in refused(
+        "train", small, "--model", target
+    )
     small.write_text(text.replace("Topic0", "Topik0", 1))
     assert "the beginning of a data file has changed" in refused("train", small, "--model", target)
     about = tmp_path / "m.oplt.partial.json"
@@ -162,7 +164,9 @@ def test_the_checkpoint_of_other_data_is_refused(tmp_path: Path, small: Path, mo
         "train", small, "--model", target
     )
     about.unlink()
-    assert f"there is no {about}, which says what command created it" in refused("train", small, "--model", target)
+    assert f"{about}, which records the command that created the checkpoint, is missing" in refused(
+        "train", small, "--model", target
+    )
 
 
 def test_standard_input_goes_on_with_what_comes(tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:

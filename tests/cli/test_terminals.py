@@ -57,7 +57,7 @@ def test_progressive_draws_a_picture(texts: Path) -> None:
     counts = r"200 examples, \d+ labels, [\d,]+ examples/s, [\d.]+ kB of memory, 100% of the data, 0:00 left"
     last = re.split(counts, " ".join(seen.split()))[-1]
     assert last != " ".join(seen.split())
-    for part in ("P@5", "torso (10 to 99 times)", "age of label", "New labels an example", "0.0 |"):
+    for part in ("P@5", "torso (10 to 99 times)", "age of label", "New labels per example", "0.0 |"):
         assert part in last
 
 

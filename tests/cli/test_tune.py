@@ -70,7 +70,7 @@ def test_predictions_and_measures_use_them(dev: Path, model: Path) -> None:
     told = json.loads(run("evaluate", model, dev, "--threshold", "tuned", "--json").stdout)
     assert told["measures"]["micro-F1"] == metrics.micro_f1(found, Y)
     assert "labels" not in told
-    assert "of labels that reach the tuned thresholds" in run("evaluate", model, dev, "--threshold", "tuned").stdout
+    assert "on labels that reach the tuned thresholds" in run("evaluate", model, dev, "--threshold", "tuned").stdout
 
 
 def test_f1_is_of_all_labels_that_reach_the_threshold(dev: Path, model: Path) -> None:
@@ -125,4 +125,4 @@ def test_measures_of_each_label(tmp_path: Path, dev: Path, model: Path) -> None:
 def test_where_measures_of_labels_cannot_be_written(tmp_path: Path, dev: Path, model: Path) -> None:
     message = refused("evaluate", model, dev, "--per-label", "--out", tmp_path / "labels.png", code=2)
     assert message.endswith("labels.png: the name must end in one of .csv, .tsv, .jsonl, which determines the format")
-    assert "give --per-label, too" in refused("evaluate", model, dev, "--out", tmp_path / "a.csv", code=2)
+    assert "pass --per-label as well" in refused("evaluate", model, dev, "--out", tmp_path / "a.csv", code=2)

@@ -218,7 +218,9 @@ def _print_table(scores: Scores, threshold: Any) -> None:
     rest = Table.grid(padding=(0, 2))
     of_what = f"the top {scores.k[-1]} labels"
     if threshold is not None:
-        of_what = "labels above the tuned thresholds" if threshold == "tuned" else f"labels with p >= {threshold:g}"
+        of_what = (
+            "labels that reach the tuned thresholds" if threshold == "tuned" else f"labels with p >= {threshold:g}"
+        )
     for name in ("micro-F1", "macro-F1", "sample-F1"):
         rest.add_row(name, f"{measures[name]:.4f}", f"on {of_what}")
     out = console()
