@@ -300,7 +300,7 @@ class Settings:
         return _core.ModelParams(**_without_features(self))
 
     def to_load(self) -> _core.StateParams:
-        """Tell the core what a saved model of these settings is like."""
+        """Describe a saved model with these settings to the core."""
         return self.to_core().to_load(self.features.to_core() if self.features else None)
 
     def expect_one_tree(self, method: str) -> None:
@@ -384,7 +384,7 @@ class BatchSettings:
         return _core.BatchParams(**{name: own[name] for name in own if name not in ("normalize", "trees")})
 
     def to_load(self) -> _core.StateParams:
-        """Tell the core what a saved model of these settings is like."""
+        """Describe a saved model with these settings to the core."""
         text = self.features.to_core() if self.features else None
         return self.to_core().to_load(self.normalize, self.trees, text)
 

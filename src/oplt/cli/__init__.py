@@ -15,7 +15,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from oplt.cli._console import COMMAND_LINE, WrongUsageError, showing_what_was_typed, telling_errors
+from oplt.cli._console import COMMAND_LINE, WrongUsageError, reporting_errors, showing_what_was_typed
 
 __all__ = ["COMMANDS", "main"]
 
@@ -74,7 +74,7 @@ class _Commands(click.Group):
         return context
 
     def invoke(self, ctx: click.Context) -> Any:
-        with telling_errors():
+        with reporting_errors():
             return super().invoke(ctx)
 
 

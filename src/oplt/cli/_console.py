@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = [
     "COMMAND_LINE",
     "INTERRUPTED",
-    "NOBODY_READS",
-    "OF_NO_USE",
+    "PIPE_CLOSED",
+    "UNUSABLE",
     "WrongDataError",
     "WrongUsageError",
     "command_line",
@@ -40,16 +40,16 @@ __all__ = [
     "note",
     "print_json",
     "quiet_option",
+    "reporting_errors",
     "say",
     "showing_what_was_typed",
     "standard_output",
-    "telling_errors",
     "without_nan",
 ]
 
-OF_NO_USE = 3  # the model has no labels, no features, or a single label after lines were skipped
+UNUSABLE = 3  # the model has no labels, no features, or a single label after lines were skipped
 INTERRUPTED = 130  # 128 + the number of the signal, as in shells
-NOBODY_READS = 141
+PIPE_CLOSED = 141
 
 COMMAND_LINE = "oplt.command-line"
 _QUIET = "oplt.quiet"
@@ -118,7 +118,7 @@ def console(*, stderr: bool = False) -> Console:
 
     class Piped(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # handled by `telling_errors`; Rich would exit with its own code
+            raise BrokenPipeError  # handled by `reporting_errors`; Rich would exit with its own code
 
     return Piped(stderr=stderr, highlight=False)
 
@@ -180,19 +180,19 @@ def _nowhere(mode: str = "w") -> IO[Any]:
 
 
 @contextmanager
-def telling_errors() -> Iterator[None]:
+def reporting_errors() -> Iterator[None]:
     """Report a user's mistake in one line, with its exit code. Our own bugs stay tracebacks."""
     # Streams are None in Python if the shell closed them, as `<&-` does.
     sys.stdin = sys.stdin or _nowhere("r")
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
     try:
-        with _telling_warnings(), showing_what_was_typed():
+        with _reporting_warnings(), showing_what_was_typed():
             yield
         sys.stdout.flush()  # here, so that a closed pipe is noticed before the interpreter exits
     except BrokenPipeError:
         _forget(sys.stdout, sys.stderr)
-        raise click.exceptions.Exit(NOBODY_READS) from None
+        raise click.exceptions.Exit(PIPE_CLOSED) from None
     except KeyboardInterrupt as interruption:
         note("Interrupted.")
         raise click.exceptions.Exit(getattr(interruption, "exit_code", INTERRUPTED)) from None
@@ -209,11 +209,11 @@ def telling_errors() -> Iterator[None]:
 
 
 @contextmanager
-def _telling_warnings() -> Iterator[None]:
+def _reporting_warnings() -> Iterator[None]:
     """Print each kind of warning once, on one line, however often the data is read."""
     shown: set[str] = set()
 
-    def tell(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if not isinstance(message, OpltWarning):
             shown_before(message, category, *place, **more)
         elif message.code not in shown:
@@ -223,7 +223,7 @@ def _telling_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         shown_before = warnings.showwarning
         warnings.simplefilter("always", OpltWarning)
-        warnings.showwarning = tell
+        warnings.showwarning = show
         yield
 
 

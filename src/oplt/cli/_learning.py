@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oplt.cli._console import OF_NO_USE
+from oplt.cli._console import UNUSABLE
 from oplt.cli._progress import Bar, bytes_as_text
 from oplt.cli._stream import Stream
 from oplt.metrics import Scores
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from oplt.files import Batch
     from oplt.model import OnlinePLT
 
-__all__ = ["Interrupted", "Updater", "exit_if_of_no_use", "interruptible"]
+__all__ = ["Interrupted", "Updater", "exit_if_unusable", "interruptible"]
 
 # Of every `_OF_EACH` examples, the first `_TRIED` are predicted before they are learnt, except at the start of the
 # stream: enough to estimate the precision, for a few per cent of the time. Which ones depends only on their position.
@@ -140,15 +140,15 @@ class Updater:
         }
 
 
-def exit_if_of_no_use(model: OnlinePLT, n_bad: int) -> None:
+def exit_if_unusable(model: OnlinePLT, n_bad: int) -> None:
     """Warn and exit with a special code if the saved model cannot make useful predictions."""
-    why = _why_of_no_use(model, n_bad)
+    why = _why_unusable(model, n_bad)
     if why is not None:
         click.echo(f"Warning: {why}", err=True)
-        raise click.exceptions.Exit(OF_NO_USE)
+        raise click.exceptions.Exit(UNUSABLE)
 
 
-def _why_of_no_use(model: OnlinePLT, n_bad: int) -> str | None:
+def _why_unusable(model: OnlinePLT, n_bad: int) -> str | None:
     if model.n_labels == 0:
         return "The model has no labels, because no example had any."
     if model.n_features == 0:

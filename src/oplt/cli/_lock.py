@@ -3,7 +3,7 @@
 """A lock that lets only one command at a time update a model, because two sets of updates cannot be merged.
 
 It is a system lock (`flock`) on the file `FILE.lock`. The system releases it when the process ends, however that
-happens, so a stale lock file blocks nobody. It does not stop Python programs that call `save`.
+happens, so a stale lock file does no harm. It does not stop Python programs that call `save`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _acquired(path: Path, target: Path, deadline: float) -> int | None:
         try:
             handle = _opened(path)
         except OSError as error:
-            _tell_there_is_none(target, error)
+            _warn_of_no_lock(target, error)
             return None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -67,7 +67,7 @@ def _acquired(path: Path, target: Path, deadline: float) -> int | None:
             owner = _owner(handle)
             os.close(handle)
             if error.errno not in _BUSY:
-                _tell_there_is_none(target, error)
+                _warn_of_no_lock(target, error)
                 return None
             if time.monotonic() >= deadline:
                 raise WrongDataError(_busy(target, owner)) from None
@@ -110,7 +110,7 @@ def _owner(handle: int) -> str:
     return f"another oplt command (process {words[0]}{there})"
 
 
-def _tell_there_is_none(target: Path, error: OSError) -> None:
+def _warn_of_no_lock(target: Path, error: OSError) -> None:
     note(f"{target} cannot be locked ({error.strerror}): make sure that no other command updates it at the same time.")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from oplt.files import Batch, Reader
     from oplt.predictor import Predictor
 
-__all__ = ["STANDARD_INPUT", "Stream", "expect_kind", "takes", "tell_bad_lines"]
+__all__ = ["STANDARD_INPUT", "Stream", "expect_kind", "report_bad_lines", "takes"]
 
 STANDARD_INPUT = "-"
 
@@ -111,12 +111,12 @@ class Stream:
                 hint="A model takes either texts or features; if examples have both, choose one with --use.",
             )
 
-    def tell_bad_lines(self) -> None:
+    def report_bad_lines(self) -> None:
         """Report how many lines were skipped, and the errors of the first ones."""
-        tell_bad_lines(self.n_bad, self._errors)
+        report_bad_lines(self.n_bad, self._errors)
 
 
-def tell_bad_lines(n_bad: int, errors: list[InvalidInputError]) -> None:
+def report_bad_lines(n_bad: int, errors: list[InvalidInputError]) -> None:
     """Report how many lines were skipped, and the errors of the first ones."""
     if n_bad:
         shown = [message_of(error) for error in errors[:_SHOWN]]

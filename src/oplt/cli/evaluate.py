@@ -137,7 +137,7 @@ def command(
             seconds += time.perf_counter() - started
             scores.add(found, batch.Y)
             bar.show(stream.share, f"{scores.n_examples:,} examples")
-    stream.tell_bad_lines()
+    stream.report_bad_lines()
     speed = scores.n_examples / max(seconds, 1e-9)
     if out is not None:
         _write(scores.by_label(), out)

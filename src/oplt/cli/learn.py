@@ -15,7 +15,7 @@ import click
 
 from oplt.cli._checkpoint import Checkpoint, learn_command_of
 from oplt.cli._console import command_line, is_quiet, note, print_json, quiet_option
-from oplt.cli._learning import Interrupted, Updater, exit_if_of_no_use, interruptible
+from oplt.cli._learning import Interrupted, Updater, exit_if_unusable, interruptible
 from oplt.cli._lock import locked
 from oplt.cli._options import (
     Command,
@@ -110,12 +110,12 @@ def command(
         except Interrupted as interruption:
             learning.interrupted()
             raise click.exceptions.Exit(interruption.exit_code) from None
-    stream.tell_bad_lines()
+    stream.report_bad_lines()
     updater = learning.updater
     note(f"{updater.summary()}\nSaved in {target}.")
     if as_json:
         print_json({"model": str(target), **updater.values(), "left_out": stream.n_bad})
-    exit_if_of_no_use(updater.model, stream.n_bad)
+    exit_if_unusable(updater.model, stream.n_bad)
 
 
 class _Learning:

@@ -27,7 +27,7 @@ from oplt.cli._options import (
     threshold_option,
 )
 from oplt.cli._progress import Bar
-from oplt.cli._stream import STANDARD_INPUT, expect_kind, takes, tell_bad_lines
+from oplt.cli._stream import STANDARD_INPUT, expect_kind, report_bad_lines, takes
 from oplt.compression import by_name
 from oplt.errors import InvalidInputError
 from oplt.persistence import replacing
@@ -139,7 +139,7 @@ def command(
                 bar.show(reader.share_read, f"{reader.n_examples:,} examples")
     for name in sorted(unseen):
         note(f"--keep {name}: no example has a value in this field.")
-    tell_bad_lines(reader.skipped.count, reader.skipped.errors)
+    report_bad_lines(reader.skipped.count, reader.skipped.errors)
 
 
 def _at_a_terminal(model: PLT, data: DataOptions) -> DataOptions:

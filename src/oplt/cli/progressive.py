@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from oplt.cli._console import WrongUsageError, note, quiet_option
-from oplt.cli._learning import Interrupted, exit_if_of_no_use, interruptible
+from oplt.cli._learning import Interrupted, exit_if_unusable, interruptible
 from oplt.cli._lock import locked
 from oplt.cli._options import (
     Command,
@@ -119,9 +119,9 @@ def command(
                 note(f"To resume, run: {_how_to_resume(data_paths, data, target, skip + n_learnt)}")
             raise click.exceptions.Exit(interruption.exit_code) from None
         _save(model, target)
-    stream.tell_bad_lines()
+    stream.report_bad_lines()
     if target is not None:
-        exit_if_of_no_use(model, stream.n_bad)
+        exit_if_unusable(model, stream.n_bad)
 
 
 def _begin(stream: Stream, start: Path | None, options: ModelOptions) -> tuple[OnlinePLT, Iterator[tuple[Any, ...]]]:

@@ -12,7 +12,7 @@ import click
 
 from oplt.cli._checkpoint import Checkpoint, command_of
 from oplt.cli._console import command_line, note, print_json, quiet_option
-from oplt.cli._learning import Interrupted, Updater, exit_if_of_no_use, interruptible
+from oplt.cli._learning import Interrupted, Updater, exit_if_unusable, interruptible
 from oplt.cli._lock import locked
 from oplt.cli._options import (
     Command,
@@ -109,13 +109,13 @@ def command(
             training.interrupted(save=save_on_interrupt)
             raise click.exceptions.Exit(interruption.exit_code) from None
     updater, stream = training.updater, training.stream
-    stream.tell_bad_lines()
+    stream.report_bad_lines()
     note(updater.summary())
     now = shlex.join(["oplt", "predict", str(target), _new(data_paths[0]), *data.words()])
     note(f"Saved in {target} ({bytes_as_text(target.stat().st_size)}). Now: {now}")
     if as_json:
         print_json({"model": str(target), **updater.values(), "left_out": stream.n_bad})
-    exit_if_of_no_use(updater.model, stream.n_bad)
+    exit_if_unusable(updater.model, stream.n_bad)
 
 
 def _new(path: str) -> str:

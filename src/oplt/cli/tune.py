@@ -93,7 +93,7 @@ def command(
             expect_kind(model, model_path, batch)
             tuner.add(model.predict_many(batch.X, threshold=FLOOR), batch.Y)
             bar.show(stream.share, f"{tuner.n_examples:,} examples")
-    stream.tell_bad_lines()
+    stream.report_bad_lines()
     chosen = tuner.choose(per_label=per_label, precision=precision, shrinkage=shrinkage)
     model.with_thresholds(chosen).save(target)
     measures = tuner.measure(chosen)
