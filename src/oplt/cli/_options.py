@@ -174,7 +174,7 @@ def _option(*names: str, **kwargs: Any) -> Callable[[Any], Any]:
     return click.option(*names, cls=Option, section="How to read the data", **kwargs)
 
 
-_FORMAT_HELP = "Format of the data.  [default: detected from content and file name]"
+_DETECTED = "  [default: detected from content and file name]"
 
 _OF_EXAMPLES = [
     _option(
@@ -238,10 +238,19 @@ def data_options(
 ) -> Callable[[Decorated], Decorated]:
     """Add the options for reading data to a command, which receives them as one object, `data`."""
     if with_labels:
-        formats = [_option(*format_options, "format", type=click.Choice(FORMATS), help=_FORMAT_HELP)]
+        formats = [
+            _option(*format_options, "format", type=click.Choice(FORMATS), help=f"Format of the data.{_DETECTED}")
+        ]
     else:
         known = click.Choice(("text", *FORMATS))
-        formats = [_option(*format_options, "format", type=known, help=f"text: each line is one text. {_FORMAT_HELP}")]
+        formats = [
+            _option(
+                *format_options,
+                "format",
+                type=known,
+                help=f"Format of the data; text means one text per line.{_DETECTED}",
+            )
+        ]
     options = [*formats, *(_OF_LABELS if with_labels else []), *_OF_EXAMPLES]
 
     def decorate(function: Decorated) -> Decorated:

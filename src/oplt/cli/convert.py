@@ -69,8 +69,8 @@ def command(
       oplt convert train.txt.xz - --to jsonl | head
 
     Features can be converted between xmlc, jsonl and vw; texts between jsonl, csv, tsv and fasttext. An example that
-    the target format cannot represent is an error; --on-error skip skips it. OUT appears only when the conversion is
-    complete.
+    the target format cannot represent is an error; use --on-error skip to skip it. OUT appears only when the conversion
+    is complete.
     """
     if as_json and target == STANDARD_OUTPUT:
         msg = "--json cannot be combined with examples on standard output: write OUT to a file"

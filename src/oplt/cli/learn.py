@@ -89,8 +89,8 @@ def command(
 
     The model file is replaced once all examples have been learnt; until then it stays unchanged. Standard input cannot
     be read twice, so when reading from it, the model is also saved every ten minutes (--checkpoint). On Ctrl-C or
-    SIGTERM, the model is saved with the examples learnt so far. Only one command at a time can update a model; others
-    wait for it to finish.
+    SIGTERM, the model is saved with the examples learnt so far. Only one command at a time can update a model; a
+    second oplt learn waits for the first to finish.
     """
     target = out or model_path
     in_place = target.resolve() == model_path.resolve()

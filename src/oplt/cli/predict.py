@@ -65,7 +65,7 @@ _BATCH = 1024  # examples: few enough for `| head`, many enough for all threads
     "to_format",
     type=click.Choice(FORMATS),
     help="Output format.  [default: by the suffix of --out (.jsonl, .csv, .tsv, .ft; also compressed, as in .csv.gz);"
-    " jsonl without --out]",
+    " jsonl if there is no suffix]",
 )
 @click.option(
     "--keep",

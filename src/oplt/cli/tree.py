@@ -30,7 +30,7 @@ _OF_GRAPHVIZ = (".png", ".jpg", ".jpeg", ".pdf", ".gif", ".webp", ".eps", ".ps")
     "kind",
     type=click.Choice(list(_SUFFIXES)),
     help="Output format: plain text, DOT for Graphviz, an SVG image, or an interactive HTML page with search."
-    "  [default: by the suffix of --out: .txt, .dot, .gv, .svg or .html; text without --out]",
+    "  [default: by the suffix of --out: .txt, .dot, .gv, .svg or .html; text if there is no suffix]",
 )
 @click.option(
     "--depth",
