@@ -163,7 +163,7 @@ def test_a_damaged_pickle_is_refused() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"ngrams": None}, "ngrams and chars cannot both be None: no text would have a feature"),
+        ({"ngrams": None}, "ngrams and chars cannot both be None: no text would have any features"),
         ({"ngrams": 2}, r"ngrams must be \(least, most\), such as \(1, 2\), or None, got 2"),
         ({"ngrams": (2, 1)}, r"ngrams must be \(least, most\), the least first, got \(2, 1\)"),
         ({"ngrams": (0, 1)}, "ngrams must be at least 1, got 0"),
