@@ -128,7 +128,9 @@ def test_a_number_and_its_text_are_told_whenever_they_come() -> None:
         model.learn_many(rows(2), np.eye(2, 3))
 
 
-@pytest.mark.parametrize("matrix", [np.eye(4), np.eye(3)[[0, 2, 1, 0]], np.array([[1, 1], [0, 1], [0, 0], [1, 0]]), np.eye(2)[[0, 1, 1, 0]]])
+@pytest.mark.parametrize(
+    "matrix", [np.eye(4), np.eye(3)[[0, 2, 1, 0]], np.array([[1, 1], [0, 1], [0, 0], [1, 0]]), np.eye(2)[[0, 1, 1, 0]]]
+)
 def test_rows_of_an_indicator_matrix_as_lists_are_refused(matrix: np.ndarray[Any, Any]) -> None:
     model = OnlinePLT()
     with pytest.raises(InvalidInputError, match="indicator matrix") as caught:
