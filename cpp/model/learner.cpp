@@ -27,24 +27,41 @@ std::optional<Shared<LabelRanker>> ranker_for(std::uint32_t label_memory) {
 class Digest {
  public:
   void add(std::uint64_t number) { state_ = Random(state_ ^ number).next(); }
+  void add(std::string_view text) {
+    for (std::size_t begin = 0; begin < text.size(); begin += sizeof(std::uint64_t)) {
+      std::uint64_t bytes = 0;
+      for (const char byte : text.substr(begin, sizeof bytes)) {  // the same on machines of any byte order
+        bytes = (bytes << 8) | static_cast<unsigned char>(byte);
+      }
+      add(bytes);
+    }
+  }
   std::uint64_t value() const { return state_; }
 
  private:
   std::uint64_t state_ = 0;
 };
 
+/// Of a row as it came. In whatever order its features are listed, it is the same.
+std::uint64_t digest_of_further(const NamedRows& rows, std::size_t i) {
+  std::uint64_t sum = 0;
+  for (std::size_t j = rows.bounds.begin(i); j < rows.bounds.end(i); ++j) {
+    Digest digest;
+    const Name name = rows.names[j];
+    digest.add(name.text);
+    digest.add(static_cast<std::uint64_t>(name.number));
+    digest.add(std::bit_cast<std::uint32_t>(rows.values[j]));
+    sum += digest.value();
+  }
+  return sum;
+}
+
 /// Of an example as it came: a text by its bytes, since the values that it is given change with what has been learnt.
 std::uint64_t digest_of(const Inputs& x, std::size_t i, RowView row, std::span<const LabelId> labels) {
   Digest digest;
   if (x.texts) {
-    const std::string_view text = (*x.texts)[i];
-    for (std::size_t begin = 0; begin < text.size(); begin += sizeof(std::uint64_t)) {
-      std::uint64_t bytes = 0;
-      for (const char byte : text.substr(begin, sizeof bytes)) {  // the same on machines of any byte order
-        bytes = (bytes << 8) | static_cast<unsigned char>(byte);
-      }
-      digest.add(bytes);
-    }
+    digest.add((*x.texts)[i]);
+    digest.add(x.has_further ? digest_of_further(x.rows, i) : 0);
   } else {
     for (std::size_t j = 0; j < row.size(); ++j) {
       digest.add((std::uint64_t{row.features[j]} << 32) | std::bit_cast<std::uint32_t>(row.values[j]));

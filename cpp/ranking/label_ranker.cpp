@@ -39,8 +39,8 @@ constexpr double kMostFrequent = 0.999;  // of all examples, to have log-odds
 constexpr double kLeastCount = 0.5;      // of a label without examples, to have log-odds
 constexpr double kKnownWindow = 256.0;   // observed examples over which their number of known features is averaged
 
-// Of the observed examples, every sixteenth is looked at again with a part of its features left out: half of them, three
-// quarters, and so on.
+// Of the observed examples, every sixteenth is looked at again with a part of its features left out: half of them,
+// three quarters, and so on.
 constexpr std::uint64_t kThinnedEvery = 16;
 constexpr std::uint64_t kThinnings = 4;
 
@@ -354,7 +354,7 @@ std::vector<ScoredLabel> LabelRanker::probabilities_of_first(std::span<const Jud
 /// Adds to the ranked candidates further ones, which are at most as probable as the last sure one; where labels exclude
 /// each other, they share evenly what the first ones leave.
 std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x, const SearchParams& params,
-                                                std::vector<ScoredLabel> ranked, double least_sure,
+                                                std::vector<ScoredLabel> ranked, std::span<const Judged> first,
                                                 Scratch& scratch) const {
   const std::size_t n_labels = forest.n_labels();
   Real most = 1;
@@ -367,8 +367,13 @@ std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x,
   }
   const std::size_t n_sure = std::min(kSurePlaces, ranked.size());
   most = std::min(most, ranked[n_sure - 1].probability);
+  const double least_sure = first[n_sure - 1].logit;
+  std::vector<std::pair<ScoredLabel, double>> rest;  // with their log-odds, since many may be equally probable
+  for (std::size_t i = n_sure; i < ranked.size(); ++i) {
+    rest.emplace_back(ranked[i], first[i].logit);
+  }
   std::size_t n = params.top_k > 0 ? 2 * params.top_k : kUnlimited;
-  for (bool any_above = true; any_above && ranked.size() < n_labels; n *= kGrowth) {
+  for (bool any_above = true; any_above && n_sure + rest.size() < n_labels; n *= kGrowth) {
     const std::size_t begin = scratch.candidates.size();
     add_candidates(forest, x, n, params.beam, scratch);
     describe(scratch.candidates, scratch.n_first, scratch.query.is_signed(), scratch.features);
@@ -376,17 +381,21 @@ std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x,
     for (std::size_t i = begin; i < scratch.candidates.size(); ++i) {
       const Judged each = judged(scratch, i);
       const Real probability = sigmoid(static_cast<Real>(std::min(least_sure, each.logit)));
-      ranked.push_back({each.label, std::min(most, probability)});
-      any_above = any_above || ranked.back().probability >= params.threshold;
+      rest.push_back({{each.label, std::min(most, probability)}, each.logit});
+      any_above = any_above || rest.back().first.probability >= params.threshold;
     }
     if (params.top_k > 0 || n >= n_labels) {
       break;
     }
   }
-  std::sort(ranked.begin() + static_cast<std::ptrdiff_t>(n_sure), ranked.end(),
-            [](const ScoredLabel& a, const ScoredLabel& b) {
-              return a.probability != b.probability ? a.probability > b.probability : a.label < b.label;
-            });
+  std::sort(rest.begin(), rest.end(), [](const auto& a, const auto& b) {
+    if (a.first.probability != b.first.probability) {
+      return a.first.probability > b.first.probability;
+    }
+    return a.second != b.second ? a.second > b.second : a.first.label < b.first.label;
+  });
+  ranked.resize(n_sure);
+  std::transform(rest.begin(), rest.end(), std::back_inserter(ranked), [](const auto& each) { return each.first; });
   return ranked;
 }
 
@@ -407,8 +416,7 @@ std::vector<ScoredLabel> LabelRanker::rank(const Forest& forest, RowView x, cons
   const std::vector<Judged> first = first_judged(scratch);
   std::vector<ScoredLabel> ranked = probabilities_of_first(first);
   if (!first.empty() && (params.top_k == 0 || 2 * params.top_k > kCandidates)) {
-    const double least_sure = first[std::min(kSurePlaces, first.size()) - 1].logit;
-    ranked = rank_more(forest, x, params, std::move(ranked), least_sure, scratch);
+    ranked = rank_more(forest, x, params, std::move(ranked), first, scratch);
   }
   const auto below = std::find_if(ranked.begin(), ranked.end(),
                                   [&](const ScoredLabel& each) { return each.probability < params.threshold; });

@@ -103,7 +103,8 @@ class LabelRanker {
   std::vector<double> first_scores(const Scratch& scratch) const;
   std::vector<ScoredLabel> probabilities_of_first(std::span<const Judged> first) const;
   std::vector<ScoredLabel> rank_more(const Forest& forest, RowView x, const SearchParams& params,
-                                     std::vector<ScoredLabel> ranked, double least_sure, Scratch& scratch) const;
+                                     std::vector<ScoredLabel> ranked, std::span<const Judged> first,
+                                     Scratch& scratch) const;
   std::vector<ScoredLabel> most_frequent(std::size_t n_labels, const SearchParams& params) const;
   double frequency(std::uint32_t count) const;
   void learn_probabilities(const Example& example, std::span<const Judged> first);

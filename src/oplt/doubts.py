@@ -28,11 +28,12 @@ __all__ = ["LabelDoubts", "looks_like_list", "warn"]
 SEPARATORS = ("|", ";", ",")
 
 _MOST = 4096  # labels that are looked at in one call, and that are remembered
-_LARGE = 20  # the value of a feature beside a text of norm 1
+_LONGEST = 200  # characters of a label that is looked at: longer ones cost too much
 _MOST_SEEN = 1 << 16  # labels that are known to have been looked at
 _FEW = 64  # labels that cost nothing to look at
 _FEWEST = 6  # labels that a pattern without pieces of their own takes
 _FIRST = 32  # single examples whose labels are looked at as they come
+_LARGE = 20  # the value of a feature beside a text of norm 1
 _MOST_BETWEEN = 1024  # single examples between two looks at labels that are new to the model
 
 Known = Callable[[list[Any]], list[bool]]
@@ -49,15 +50,17 @@ def warn(code: str, what: str, hint: str) -> None:
 
 
 def looks_like_list(name: Any) -> bool:
-    """Tell a list that was written as a text: "['cat', 'dog']".
+    """Tell a list that was written as a text: "['cat', 'dog']", "[1, 2]", "[cat, dog]".
 
     Examples
     --------
-    >>> looks_like_list("['cat', 'dog']"), looks_like_list("[sic]"), looks_like_list("[1]")
-    (True, False, False)
+    >>> looks_like_list("['cat', 'dog']"), looks_like_list("[1, 2]"), looks_like_list("[sic]"), looks_like_list("[1]")
+    (True, True, False, False)
     """
-    if not isinstance(name, str) or name[:1] not in "[({" or name[-1:] not in "])}" or len(name) > 10_000:
+    if not isinstance(name, str) or name[:1] not in "[({" or name[-1:] not in "])}" or len(name) > _LONGEST:
         return False
+    if name[0] == "[" and "," in name:
+        return True
     try:
         found = ast.literal_eval(name)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -83,6 +86,7 @@ class LabelDoubts:
         self._told: set[str] = set()
         self._kinds: set[bool] = set()  # of labels: strings or not
         self._joined: dict[str, dict[str, list[str]]] = {separator: {} for separator in SEPARATORS}
+        self._next_judged = dict.fromkeys(SEPARATORS, 1)  # joined labels that make it worth judging them again
         self._n_plain = 0
         self._seen: set[Any] = set()  # most labels come again, and need not be looked at again
         self._n_seen = 0
@@ -129,9 +133,9 @@ class LabelDoubts:
         texts = [name for name in distinct if isinstance(name, str)] if False in kinds else distinct
         self._n_seen += len(distinct)
         is_due = self._n_seen >= self._next_look or self._n_seen <= _FEW
-        if is_due or not kinds <= self._kinds:
-            self._look_at_types(distinct)
         self._kinds |= kinds
+        if len(self._kinds) > 1:
+            self._look_at_types(distinct)
         if texts:
             self._look_at_lists(texts)
             self._look_at_separators(texts, is_due=is_due)
@@ -177,6 +181,8 @@ class LabelDoubts:
             )
 
     def _look_at_lists(self, texts: list[str]) -> None:
+        if "label-is-a-list" in self._told:
+            return
         found = next((text for text in _with_any(texts, "[({") if looks_like_list(text)), None)
         if found is not None:
             self._tell(
@@ -188,14 +194,18 @@ class LabelDoubts:
     def _look_at_separators(self, texts: list[str], *, is_due: bool) -> None:
         joined = _with_any(texts, SEPARATORS)
         self._n_plain += len(texts) - len(joined)
+        short = [text for text in joined if len(text) <= _LONGEST and not looks_like_list(text)]
         for separator, kept in self._joined.items():
-            for text in joined:
+            if separator in self._told:
+                continue
+            for text in short:
                 if separator in text and len(kept) < _MOST:
                     pieces = [piece.strip() for piece in text.split(separator)]
-                    if all(pieces) and not looks_like_list(text):
+                    if all(pieces):
                         kept[text] = pieces
-            if kept and is_due and separator not in self._told:
+            if kept and (is_due or len(kept) >= self._next_judged[separator]):
                 self._judge(separator, kept, set(texts))
+                self._next_judged[separator] = 2 * len(kept)
 
     def _judge(self, separator: str, joined: dict[str, list[str]], here: set[str]) -> None:
         pieces = list(dict.fromkeys(piece for parts in joined.values() for piece in parts))

@@ -246,7 +246,9 @@ class OnlinePLT(Predictor):
         >>> before.n_labels, model.n_labels
         (1, 2)
         """
-        return PLT._of(self._saved(), self._threads)
+        taken = PLT._of(self._saved(), self._threads)
+        taken._kinds.n_columns = self._kinds.n_columns
+        return taken
 
     @overload
     def save(self, path: str | os.PathLike[str], *, wait: Literal[True] = True) -> None: ...

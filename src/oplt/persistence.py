@@ -85,8 +85,6 @@ def _decoded(encoded: bytes) -> tuple[AnySettings, bool, Thresholds | None]:
         header = json.loads(encoded)
         kind = {"online": Settings, "batch": BatchSettings}[header["kind"]]
         given = header["settings"]
-        if given.get("features") is not None:
-            given["features"].setdefault("symbols", False)  # of files that are older than the setting
         unknown = set(given) - {one.name for one in declared(kind)}
         known = kind(**{name: value for name, value in given.items() if name not in unknown})
         only_predicts = bool(header["only_predicts"])

@@ -200,7 +200,7 @@ class TextFeatures:
 
 
 def _from_bytes(cls: type[TextFeatures], settings: dict[str, Any], data: bytes) -> TextFeatures:
-    checked = TextSettings(**{"symbols": False, **settings})  # of pickles that are older than the setting
+    checked = TextSettings(**settings)
     return cls._of(checked, _core.TextFeatures.load(checked.to_core(), np.frombuffer(data, dtype=np.uint8)))
 
 

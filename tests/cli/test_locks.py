@@ -63,6 +63,19 @@ def test_the_second_waits_for_the_first(tmp_path: Path, model: Path) -> None:
     assert list(tmp_path.glob("*.lock")) == []
 
 
+def test_tuning_waits_too(texts: Path, model: Path) -> None:
+    with learning(model) as first, start("tune", model, texts) as other:
+        assert other.stderr is not None
+        assert "is being updated by another oplt command" in other.stderr.readline().decode()
+        assert first.stdin is not None
+        first.stdin.close()
+        assert first.wait() == 0
+        assert other.wait() == 0
+    saved = OnlinePLT.load(model)
+    assert saved.n_examples == N + 1
+    assert saved.thresholds is not None
+
+
 def test_many_at_once_lose_nothing(tmp_path: Path, model: Path) -> None:
     data = second(tmp_path)
     programs = [start("learn", model, data, "--quiet") for _ in range(4)]

@@ -182,3 +182,13 @@ def test_too_little_train_data_is_told(tmp_path: Path, texts: Path, model: Path)
 def test_evaluate_refuses_what_the_model_does_not_take(features: Path, model: Path) -> None:
     assert "takes texts" in refused("evaluate", model, features)
     assert "takes texts" in refused("predict", model, features)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "text", "csv"])
+def test_no_example_has_no_answer(tmp_path: Path, model: Path, form: str) -> None:
+    result = run("predict", model, "-", "--format", form, given=b"")
+    assert result.stdout == ""
+    assert result.stderr == "There is no example.\n"
+    out = tmp_path / "out.csv"
+    run("predict", model, "-", "--format", form, "--out", out, given=b"")
+    assert out.read_text() == "labels,probabilities\n"

@@ -9,7 +9,7 @@ import warnings
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import permutations
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -128,7 +128,9 @@ def test_a_number_and_its_text_are_told_whenever_they_come() -> None:
         model.learn_many(rows(2), np.eye(2, 3))
 
 
-@pytest.mark.parametrize("matrix", [np.eye(4), np.eye(3)[[0, 2, 1, 0]], np.array([[1, 1], [0, 1], [0, 0], [1, 0]])])
+@pytest.mark.parametrize(
+    "matrix", [np.eye(4), np.eye(3)[[0, 2, 1, 0]], np.array([[1, 1], [0, 1], [0, 0], [1, 0]]), np.eye(2)[[0, 1, 1, 0]]]
+)
 def test_rows_of_an_indicator_matrix_as_lists_are_refused(matrix: np.ndarray[Any, Any]) -> None:
     model = OnlinePLT()
     with pytest.raises(InvalidInputError, match="indicator matrix") as caught:
@@ -208,3 +210,19 @@ def test_values_without_names_are_an_example_only_if_there_are_any() -> None:
         with pytest.raises(InvalidInputError, match="must be a mapping"):
             model.learn_one(empty, "a")
     assert model.n_examples == 0
+
+
+def test_what_comes_late_is_told_too() -> None:
+    """However many labels there are by then."""
+    many = [f"l{i}" for i in range(1000)]
+    with warns("labels-joined"):
+        learn([f"{a}|{b}" for a, b in pairwise(many)], learn(many))
+    numbers = learn(["x"], learn(list(range(1000))))
+    with warns("labels-of-two-types"):
+        learn([str(i) for i in range(500)], numbers)
+
+
+@pytest.mark.parametrize("label", ["[1, 2]", "[cat, dog]", "['cat']", "('cat', 'dog')"])
+def test_lists_that_were_written_as_texts_are_told(label: str) -> None:
+    with warns("label-is-a-list"):
+        learn([label, "cat"])

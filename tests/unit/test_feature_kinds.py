@@ -134,3 +134,10 @@ def test_lists_of_numbers_are_rows_of_a_matrix() -> None:
         OnlinePLT().learn_many([[1.0, 2.0], {"a": 1}], ["a", "b"])
     with pytest.raises(InvalidInputError, match="finite"):
         OnlinePLT().learn_one([1.0, float("nan")], "a")
+
+
+def test_a_snapshot_knows_the_columns_too() -> None:
+    model = OnlinePLT()
+    model.learn_many(np.ones((4, 3)), list("abab"))
+    with pytest.raises(InvalidInputError, match="X has 4 columns"):
+        model.snapshot().predict_many(np.ones((1, 4)))

@@ -171,6 +171,11 @@ def test_what_is_no_pattern_is_refused(pattern: Any) -> None:
         TextFeatures(token_pattern=pattern)
 
 
-def test_models_of_former_versions_keep_their_words() -> None:
-    old = OnlinePLT.load(Path(__file__).parent.parent / "compat" / "2-text.oplt")
-    assert old.settings["features"]["symbols"] is False
+def test_a_further_pass_is_known_by_further_features_too() -> None:
+    rows = [{"text": "always the same", "a": i / 200, f"b{i}": 1.0} for i in range(200)]
+    labels = [f"label-{i % 5}" for i in range(200)]
+    model = OnlinePLT(features="text")
+    model.learn_many(rows, labels)
+    assert not model.is_repeating
+    model.learn_many(rows, labels)
+    assert model.is_repeating

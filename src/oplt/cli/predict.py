@@ -122,8 +122,17 @@ def command(
     model = PLT.load(model_path, threads=threads)
     if data_path == STANDARD_INPUT and sys.stdin.isatty():
         data = _at_a_terminal(model, data)
+    try:
+        opened = _reader(data, data_path, model)
+    except InvalidInputError as error:
+        if error.code != "no-examples":
+            raise
+        with _written(out, live=is_live(data_path)) as file:
+            file.write(answers.header())
+        note("There is no example.")
+        return
     with (
-        _reader(data, data_path, model) as reader,
+        opened as reader,
         _written(out, live=is_live(data_path)) as file,
         Bar("Predicting", wanted=out is not None or not sys.stdout.isatty()) as bar,  # else the output shows progress
     ):

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from oplt.cli._console import console, note, print_json, quiet_option
+from oplt.cli._lock import locked
 from oplt.cli._options import (
     Command,
     DataOptions,
@@ -86,16 +87,17 @@ def command(
     in_place = target.resolve() == model_path.resolve()
     check_target(target, force=force or in_place, is_model=not in_place, inputs=() if in_place else data_paths)
     stream = Stream(data_paths, data)
-    model = PLT.load(model_path, threads=threads)
     tuner = Tuner()
-    with Bar("Predicting") as bar:
-        for batch in stream:
-            expect_kind(model, model_path, batch)
-            tuner.add(model.predict_many(batch.X, threshold=FLOOR), batch.Y)
-            bar.show(stream.share, f"{tuner.n_examples:,} examples")
-    stream.report_bad_lines()
-    chosen = tuner.choose(per_label=per_label, precision=precision, shrinkage=shrinkage)
-    model.with_thresholds(chosen).save(target)
+    with locked(target, wait=math.inf):  # before loading: updates by another command would be lost
+        model = PLT.load(model_path, threads=threads)
+        with Bar("Predicting") as bar:
+            for batch in stream:
+                expect_kind(model, model_path, batch)
+                tuner.add(model.predict_many(batch.X, threshold=FLOOR), batch.Y)
+                bar.show(stream.share, f"{tuner.n_examples:,} examples")
+        stream.report_bad_lines()
+        chosen = tuner.choose(per_label=per_label, precision=precision, shrinkage=shrinkage)
+        model.with_thresholds(chosen).save(target)
     measures = tuner.measure(chosen)
     if as_json:
         counts = {"examples": tuner.n_examples, "left_out": stream.n_bad}

@@ -91,7 +91,7 @@ def _refuse_indicators(names: list[Any], indptr: PointerArray, what: str | None)
             refuse_indicator(names[begin:end], row_of(what, row) if what else None)
     if bool(np.all(np.diff(indptr) == 2)) and len(indptr) > 2 and all(map(_is_zero_or_one, names)):
         pairs = set(zip(names[::2], names[1::2], strict=True))
-        if (0, 0) in pairs or (1, 1) in pairs:
+        if (0, 0) in pairs or (1, 1) in pairs or len(pairs) > 1:
             refuse_indicator(names[:2], row_of(what, 0) if what else None)
 
 
