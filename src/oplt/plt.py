@@ -159,8 +159,9 @@ class PLT(Predictor):
         return cls._of(SavedModel(settings, state), threads)
 
     def with_thresholds(self, thresholds: Thresholds | None) -> Self:
-        """Make a copy that uses these thresholds for ``threshold="tuned"`` and saves them. It shares the model's
-        memory.
+        """Make a copy that uses these thresholds for ``threshold="tuned"`` and saves them.
+
+        The copy shares the model's memory.
 
         Parameters
         ----------
