@@ -292,7 +292,7 @@ def tree_arrays(tree: LabelTree, ids: dict[Label, int]) -> tuple[IdArray, IdArra
 
 
 def _with_common_labels(given: list[LabelTree]) -> tuple[list[Label], list[tuple[IdArray, IdArray]]]:
-    """Number the labels of several trees as they are numbered in the first one."""
+    """Use the label numbers of the first tree for all trees."""
     labels = given[0].leaves()[1]
     ids = {label: i for i, label in enumerate(labels)}
     for number, tree in enumerate(given):

@@ -197,8 +197,8 @@ class Predictor:
 
     @property
     def threads(self) -> int:
-        """Number of threads of `predict_many` and `learn_many`. It can be changed at any time; results do not depend on
-        it."""
+        """Number of threads of `predict_many` and `learn_many`. It can be changed at any time; results stay the
+        same."""
         return self._threads
 
     @threads.setter
@@ -308,8 +308,7 @@ class Predictor:
 def _kept(
     indptr: PointerArray, wanted: npt.NDArray[np.bool_], k: int | None
 ) -> tuple[PointerArray, npt.NDArray[np.bool_]]:
-    """Keep the first k wanted labels of each row. Returns the new row pointers, and a mask of the labels that are
-    kept."""
+    """Keep the first k wanted labels of each row. Returns the new row pointers and a mask of the kept labels."""
     n_before = np.concatenate(([0], np.cumsum(wanted)))
     rank = n_before[:-1] - np.repeat(n_before[indptr[:-1]], np.diff(indptr))
     kept = wanted if k is None else wanted & (rank < k)

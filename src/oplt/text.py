@@ -125,8 +125,7 @@ class TextFeatures:
         return self
 
     def learn_transform(self, texts: Iterable[str]) -> sp.csr_array:
-        """Count the terms of each text in turn, and compute its row from the counts so far, as a model does in
-        learning.
+        """Count the terms of each text in turn, and compute its row from the counts so far, as a model does.
 
         Examples
         --------

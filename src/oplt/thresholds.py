@@ -151,8 +151,7 @@ def _share(name: str, given: Any) -> float:
 
 
 class Tuner:
-    """Tunes thresholds on predictions that arrive in chunks: of a held-out set, or of a stream in progressive
-    validation.
+    """Tunes thresholds on predictions that arrive in chunks: of a held-out set, or of progressive validation.
 
     Predictions must contain every label that reaches any threshold to be considered: predict with ``threshold=FLOOR``.
     Memory grows by 9 bytes per predicted label.
