@@ -197,8 +197,7 @@ class Predictor:
 
     @property
     def threads(self) -> int:
-        """Number of threads of `predict_many` and `learn_many`. It can be changed at any time; results stay the
-        same."""
+        """Number of threads of `predict_many` and `learn_many`. It can be changed, and has no effect on results."""
         return self._threads
 
     @threads.setter

@@ -133,8 +133,8 @@ class Scores:
     def log_loss(self, k: int) -> float:
         """Log-loss@k: the mean of -ln p over true labels and of -ln(1 - p) over wrong labels among the first k.
 
-        A label that is not predicted has no probability and does not count. Probabilities are clipped to [2^-24, 1 -
-        2^-24].
+        A label that is not predicted has no probability and does not count. Probabilities nearer to 0 or 1 than 2^-24
+        are clipped to that distance.
         """
         return self._probabilities.log_loss(self._known(k))
 
