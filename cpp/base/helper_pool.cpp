@@ -54,7 +54,8 @@ HelperPool::~HelperPool() {
 void HelperPool::expect_helpers() const {
   if (crew_.is_in_child() && size() > 0) {
     throw ForkedCall(
-        "the process was forked during this call, and its helper threads do not exist in the child; repeat the call");
+        "the process was forked during this call, and its helper threads do not exist in the child process; repeat the "
+        "call");
   }
 }
 

@@ -56,7 +56,7 @@ std::uint32_t Vocabulary::find(const Name& name) const {
 
 Name Vocabulary::name(std::uint32_t id) const {
   if (id >= size()) {
-    throw std::out_of_range("a vocabulary has no name of this id");
+    throw std::out_of_range("the vocabulary has no name with this id");
   }
   const Entry& entry = names_[id];
   if (entry.length == 0) {

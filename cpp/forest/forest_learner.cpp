@@ -38,7 +38,7 @@ Forest ForestLearner::start() const {
 
 Forest ForestLearner::start(LabelTree tree) const {
   if (params_.trees > 1 || params_.warm_up > 0) {
-    throw InvalidParameter("a model that starts from a tree has one tree and no warm-up");
+    throw InvalidParameter("a model that starts from a given tree must have trees=1 and warm_up=0");
   }
   Forest forest;
   learners_[0].adopt(forest.trees.emplace_back(std::move(tree), params_.tree.seed));
@@ -47,8 +47,8 @@ Forest ForestLearner::start(LabelTree tree) const {
 
 void ForestLearner::expect_learnable(const Forest& forest) const {
   if (forest.trees.size() != learners_.size()) {
-    throw FormatError("there are " + std::to_string(forest.trees.size()) + " trees, but the settings say " +
-                      std::to_string(learners_.size()));
+    throw FormatError("there are " + std::to_string(forest.trees.size()) +
+                      " trees, but according to the settings there are " + std::to_string(learners_.size()));
   }
   for (std::size_t i = 0; i < learners_.size(); ++i) {
     learners_[i].expect_learnable(forest.trees[i]);

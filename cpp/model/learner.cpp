@@ -60,7 +60,8 @@ std::uint64_t digest_of(const Inputs& x, std::size_t i, RowView row, std::span<c
 
 ModelState Learner::start(Encoder encoder) const {
   if (params_.forest.tree.policy == Policy::kFixed) {
-    throw InvalidParameter("policy 'fixed' never extends the tree: start from one that has labels, by from_tree");
+    throw InvalidParameter(
+        "policy 'fixed' never extends the tree, so an empty tree would stay empty: start from a tree with from_tree");
   }
   return {.rows = params_.rows,
           .encoder = Shared(std::move(encoder)),
@@ -71,7 +72,8 @@ ModelState Learner::start(Encoder encoder) const {
 
 ModelState Learner::start(Encoder encoder, LabelTree tree, const NameList& labels) const {
   if (params_.forest.tree.policy == Policy::kFixed && tree.n_labels() == 0) {
-    throw InvalidParameter("policy 'fixed' never extends the tree: start from one that has labels, by from_tree");
+    throw InvalidParameter(
+        "policy 'fixed' never extends the tree, so an empty tree would stay empty: start from a tree with from_tree");
   }
   return {.rows = params_.rows,
           .encoder = Shared(std::move(encoder)),

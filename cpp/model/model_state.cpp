@@ -127,7 +127,7 @@ ModelState ModelState::load(const ArrayReader& in, const StateParams& params) {
                    .forest = Forest::load(in, params.trees, params.loss),
                    .ranker = {}};
   if (state.labels->size() != state.forest.n_labels()) {
-    throw FormatError("the tree has " + std::to_string(state.forest.n_labels()) + " labels, the vocabulary " +
+    throw FormatError("the tree has " + std::to_string(state.forest.n_labels()) + " labels, but the vocabulary has " +
                       std::to_string(state.labels->size()));
   }
   if (params.label_memory > 0) {

@@ -98,7 +98,7 @@ const ModelState& OnlineModel::Reading::state() const {
 
 void OnlineModel::expect_whole() const {
   if (broken_) {
-    throw BrokenModel("learning has failed before, and left the model half changed: load it again from a file");
+    throw BrokenModel("an earlier failure during learning left the model partly updated: load it again from a file");
   }
 }
 

@@ -105,10 +105,10 @@ class OnlineLogistic {
   void check() const {
     for (std::size_t i = 0; i < N; ++i) {
       expect_format(std::abs(weights_[i]) <= kMostWeight,
-                    "a logistic model has a weight that is too large, or no number");
+                    "a logistic model has a weight that is too large or not a number");
       for (const double value : curvature_[i]) {
         expect_format(std::abs(value) <= kMostCurvature,
-                      "a logistic model has a curvature that is too large, or no number");
+                      "a logistic model has a curvature that is too large or not a number");
       }
     }
     const Matrix lower = cholesky();
