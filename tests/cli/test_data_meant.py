@@ -176,7 +176,7 @@ def test_what_is_read_is_not_replaced(tmp_path: Path) -> None:
     copy = write(tmp_path / "x.csv", "text,label\na,x\n")
     assert "is read by this" in refused("evaluate", target, copy, "--per-label", "--out", copy, "-f", code=2)
     assert target.read_bytes() == model
-    assert "is not an oplt model" not in run("learn", target, data).stderr  # in place, a model may be
+    assert "is the file is not an oplt model" not in run("learn", target, data).stderr  # in place, a model may be
 
 
 def test_numbers_that_are_too_large_are_told_as_such(tmp_path: Path) -> None:

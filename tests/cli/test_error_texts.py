@@ -29,7 +29,7 @@ JSON = {
     " one object",
     '{"text": "a", "labels": [], "n": ' + "9" * 5000 + "}": "a whole number has more than 4,300 digits",
     '{"text": "a", "labels": null}': "label number 1 of the example must be a non-empty string or an integer, got null."
-    " Give [] for an example without labels.",
+    " Pass [] for an example without labels.",
     '{"text": "a", "labels": ["x", true]}': "label number 2 of the example must be a non-empty string or an integer,"
     " got true",
     '{"text": null, "labels": []}': "'text' must be a text, got null",

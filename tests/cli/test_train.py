@@ -152,7 +152,7 @@ def test_a_model_is_not_replaced_unless_asked_to(texts: Path, model: Path) -> No
 def test_what_is_no_model_is_never_replaced_by_one(tmp_path: Path, texts: Path) -> None:
     other = tmp_path / "other.jsonl"
     other.write_bytes(texts.read_bytes())
-    assert "is not an oplt model" in refused("train", texts, "--model", other, "--force", code=2)
+    assert "is the file is not an oplt model" in refused("train", texts, "--model", other, "--force", code=2)
     assert other.read_bytes() == texts.read_bytes()
 
 

@@ -193,7 +193,7 @@ def test_bad_input_is_named_and_changes_nothing(predictions: Any, Y: Any, messag
 def test_bad_settings_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match="k must be at least 1, got 0"):
         metrics.precision_at_k(FOUND, DENSE, k=0)
-    with pytest.raises(InvalidParameterError, match="k must be an integer or some of them"):
+    with pytest.raises(InvalidParameterError, match="k must be an integer or a list of integers"):
         Scores(())
     with pytest.raises(InvalidParameterError, match="bins must be at least 1"):
         Scores(bins=0)
@@ -202,7 +202,7 @@ def test_bad_settings_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match="without propensities"):
         Scores().psp(1)
     with pytest.raises(
-        InvalidInputError, match=r"scores with k=\(1,\) and bins=15 cannot take in others, got k=\(1, 2\) and bins=15"
+        InvalidInputError, match=r"only scores with k=\(1,\) and bins=15 can be merged into these, got k=\(1, 2\) and bins=15"
     ):
         Scores(1).merge(Scores((1, 2)))
     with pytest.raises(InvalidInputError, match="bins=9"):

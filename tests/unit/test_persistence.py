@@ -90,14 +90,14 @@ def test_a_newer_format_is_refused_saying_so(model: OnlinePLT, tmp_path: Path) -
 def test_settings_that_are_none_are_reported_as_damage(model: OnlinePLT, settings: bytes) -> None:
     content = bytearray()
     model._core.snapshot().save(settings, content.extend)
-    with pytest.raises(ModelFormatError, match="the settings cannot be read"):
+    with pytest.raises(ModelFormatError, match="the settings in the file are not valid"):
         persistence.from_bytes(content)
 
 
 def test_another_file_is_not_overwritten(model: OnlinePLT, tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text("precious")
-    with pytest.raises(InvalidInputError, match="is not an oplt model"):
+    with pytest.raises(InvalidInputError, match="is the file is not an oplt model"):
         model.save(path)
     assert path.read_text() == "precious"
 
