@@ -11,8 +11,8 @@
 
 namespace oplt {
 
-// Trees of other widths differ more than those of other values of alpha, and bring more than random ones. One leaf more
-// for each tree makes them differ even where the arity cannot be halved, and from the fourth on.
+// Varying the width makes trees differ more than varying alpha, and improves precision more than random trees do. One
+// more leaf per tree makes them differ even where the arity cannot be halved, and from the fourth tree on.
 TreeParams ForestParams::of_tree(std::uint32_t number) const {
   const std::uint64_t leaves = std::uint64_t{tree.max_leaves} * (number % 3 == 2 ? 2 : 1) + number;
   TreeParams params = tree;

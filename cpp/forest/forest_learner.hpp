@@ -22,7 +22,7 @@ struct ForestParams {
   std::uint32_t warm_up = 0;  // number of examples after which trees are rebuilt from them
   bool rows_have_norm_1 = true;
 
-  /// Settings of tree `number`, from 0: the first tree has `tree`, and each further one a different seed.
+  /// Settings of tree `number`, from 0: the first tree has `tree`, and each further one a different width and seed.
   TreeParams of_tree(std::uint32_t number) const;
 };
 
