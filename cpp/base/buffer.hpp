@@ -80,7 +80,7 @@ class Buffer {
   T* end() { return data_ + size_; }
 
   void push_back(const T& value) {
-    const T copy = value;  // it may lie in this array
+    const T copy = value;  // it may be an element of this array
     make_room(size_ + 1);
     data_[size_++] = copy;
   }

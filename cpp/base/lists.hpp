@@ -54,7 +54,7 @@ class Lists {
   }
 
   void push_back(std::size_t i, const T& value) {
-    const T copy = value;  // it may lie in the list
+    const T copy = value;  // it may be an element of the list
     Piece& piece = own_piece(i);
     if (piece.size == piece.capacity) {
       piece.grow(std::size_t{piece.size} + 1 + piece.size / 2);
@@ -93,7 +93,7 @@ class Lists {
     return bytes;
   }
 
-  /// Writes two arrays: `prefix`/sizes, of the lists, and `prefix`/values, the lists end to end.
+  /// Writes two arrays: `prefix`/sizes, of the lists, and `prefix`/values, the concatenated lists.
   template <class ArrayWriter>
   void save(ArrayWriter& out, const std::string& prefix) const {
     save(out, prefix, [](std::size_t, std::span<T>) {});
@@ -179,10 +179,10 @@ class Lists {
 
   struct Chunk {
     std::array<Piece, kLists> pieces;
-    std::shared_ptr<const void> owner;  // of what lies in a file
+    std::shared_ptr<const void> owner;  // of the values in a file
 
     Chunk() = default;
-    /// What lies in a file stays there.
+    /// Values in a file stay there.
     Chunk(const Chunk& other) : Chunk() {
       owner = other.owner;
       for (std::size_t j = 0; j < kLists; ++j) {

@@ -72,7 +72,7 @@ class FeatureRows {
     slots_[slot_of(feature)] = {feature, row};
   }
 
-  /// All slots, in no meaningful order, empty ones included.
+  /// All slots, in an unspecified order, empty ones included.
   std::span<const Slot> slots() const { return slots_.view(); }
 
   /// Whether a lookup of the feature in a non-empty slot finds that slot. If this holds for all slots, no feature

@@ -92,7 +92,7 @@ class PackedRows {
   /// kNone for a new row, which has no cells yet.
   std::uint32_t make_room(FeatureId feature, std::uint32_t offset, std::span<const MaskWord> after);
 
-  /// Calls visit(feature, row) for each row, in no meaningful order.
+  /// Calls visit(feature, row) for each row, in an unspecified order.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const FeatureRows::Slot& slot : offsets_.slots()) {

@@ -76,7 +76,7 @@ class SiblingBlock {
   std::size_t n_cells() const;
   std::size_t memory_bytes() const { return rows_.memory_bytes(); }
 
-  /// Scores w·x of the children; the span lies in `scratch` and is valid until its next use.
+  /// Scores w·x of the children; the span is part of `scratch` and is valid until its next use.
   std::span<const Real> child_scores(RowView x, BlockScratch& scratch) const;
 
   /// The first half of an online update of every column on x: the target is 1 for the auxiliary classifier and the

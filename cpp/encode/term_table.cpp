@@ -14,7 +14,7 @@ namespace oplt {
 
 namespace {
 
-constexpr std::uint32_t kLargestScore = 0xFFFFFFFF;  // where counting ends; to begin anew at 0 would be wrong
+constexpr std::uint32_t kLargestScore = 0xFFFFFFFF;  // scores saturate here instead of wrapping around
 
 std::uint64_t pack(std::uint32_t score, std::uint32_t id) { return (std::uint64_t{score} << 32) | id; }
 

@@ -58,7 +58,7 @@ TermTable TermTable::load(const ArrayReader& in, const std::string& prefix, std:
 
 /// What does not depend on other terms.
 void TermTable::check_entries() const {
-  constexpr std::uint64_t kMostTexts = std::uint64_t{1} << 62;  // so that they can be counted on for ever
+  constexpr std::uint64_t kMostTexts = std::uint64_t{1} << 62;  // so that counting never overflows
   expect_format(n_texts_ <= kMostTexts, "the text features have counted more texts than there can be");
   std::uint64_t n_chars = 0;
   for (std::uint32_t id = 0; id < size(); ++id) {
@@ -86,7 +86,8 @@ void TermTable::check() const {
   check_entries();
   std::size_t n_used = 0;
   for (const Slot& slot : slots_) {  // before anything is looked for: a search ends at an empty slot
-    expect_format(slot.id == kNone || slot.id < size(), "the text features lead to a term that there is not");
+    expect_format(slot.id == kNone || slot.id < size(),
+                  "the hash table of the text features refers to a term that does not exist");
     n_used += slot.id != kNone ? 1 : 0;
   }
   expect_format(n_used == size(), "the hash table of the text features does not have as many terms as they have");

@@ -47,7 +47,7 @@ struct TextRow {
   std::vector<std::pair<std::string, Real>> further;
 };
 
-/// Rows by feature id, end to end: row i is [indptr[i], indptr[i + 1]).
+/// Concatenated rows by feature id: row i is [indptr[i], indptr[i + 1]).
 struct TextMatrix {
   std::vector<std::int64_t> indptr{0};
   std::vector<std::int32_t> ids;

@@ -214,7 +214,7 @@ void Vocabulary::check_tables() const {
   std::uint64_t end = 0;
   for (const Entry& entry : names_) {
     expect_format(entry.unused == 0 && (entry.length == 0 || entry.begin_or_number == end),
-                  "the names of a vocabulary do not lie end to end");
+                  "the names of a vocabulary are not contiguous");
     end += entry.length;
   }
   expect_format(end == text_.size(), "the text of a vocabulary does not have the length of its names");
@@ -225,7 +225,7 @@ void Vocabulary::check_tables() const {
       n_used += id != kNone ? 1 : 0;
       known = known && (id < size() || id == kNone);
     }
-    expect_format(known, "a table of a vocabulary leads to a name that there is not");
+    expect_format(known, "a table of a vocabulary refers to a name that does not exist");
     return n_used;
   };
   expect_format(count_used(slots_) == n_hashed_ && count_used(direct_) == size() - n_hashed_,

@@ -98,7 +98,7 @@ class Vocabulary {
   static constexpr std::int64_t kDirect = 1 << 22;
 
   Buffer<Entry> names_;
-  Buffer<char> text_;             // all strings, end to end
+  Buffer<char> text_;             // all strings, concatenated
   Buffer<std::uint32_t> direct_;  // integer -> id
   // Open addressing: ids of all names that are not in direct_, as if put there in ascending order. See slots.hpp.
   Buffer<std::uint32_t> slots_;

@@ -78,7 +78,7 @@ class DeferredSteps {
   Blocks* blocks_ = nullptr;
   HelperPool* helpers_ = nullptr;
   std::size_t owner_ = 0;
-  std::deque<Queue> queues_;             // by block; they never move: helpers hold on to them
+  std::deque<Queue> queues_;             // by block; they never move, since helpers keep pointers to them
   SpanPool<Step> steps_;                 // of the batch
   std::vector<Queue*> touched_;          // queues that have got steps in the batch, some more than once
   std::size_t n_offered_ = 0;            // of these

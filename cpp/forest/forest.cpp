@@ -12,9 +12,9 @@ namespace oplt {
 
 namespace {
 
-constexpr std::size_t kNamed = 20;  // labels that each tree names at least, if only a few are asked for
+constexpr std::size_t kNamed = 20;  // minimum number of labels requested from each tree, if k is small
 
-/// What a tree is asked for, that labels which are good on the whole are not missed.
+/// The search options for one tree, wide enough not to miss labels that are good on average.
 SearchParams asked_of_each(const SearchParams& params, std::size_t n_trees) {
   SearchParams asked = params;
   if (params.top_k > 0) {

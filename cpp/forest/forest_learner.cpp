@@ -89,7 +89,7 @@ void ForestLearner::learn_trees(Forest& forest, std::span<const Example> batch, 
   helpers.finish();
 }
 
-/// Not to be interrupted: half-way, there would be no tree.
+/// Must not be interrupted: half-way, there would be no tree.
 void ForestLearner::finish_warm_up(Forest& forest, HelperPool& helpers) {
   helpers.finish();  // with the learners, which end here
   const Shared<KeptExamples> kept = std::exchange(forest.warm_up, {});

@@ -78,7 +78,7 @@ class Plt {
   Plt for_prediction(Real prune, bool half = false) const;
 
   void save(ArrayWriter& out, const std::string& prefix) const;
-  /// Throws FormatError unless each internal node has a block that fits it; check() looks into the blocks.
+  /// Throws FormatError unless each internal node has a block that fits it; check() checks the content of the blocks.
   static Plt load(const ArrayReader& in, const std::string& prefix, Loss loss);
   /// Throws FormatError unless the loaded tree is consistent with a model that has this number of features.
   void check(std::uint32_t n_features) const;

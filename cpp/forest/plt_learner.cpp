@@ -119,7 +119,7 @@ void PltLearner::extend(Plt& plt, LabelId label, Extension extension) {
   }
 }
 
-/// UpdateClassifiers, Algorithm 7. The positive nodes of AssignToNodes, Algorithm 9, are those on the ways from the
+/// UpdateClassifiers, Algorithm 7. The positive nodes of AssignToNodes, Algorithm 9, are those on the paths from the
 /// labels to the root; the negative ones are their other children, which are columns of the same blocks.
 void PltLearner::update_classifiers(const Plt& plt, const Example& example) {
   const LabelTree& tree = plt.tree();

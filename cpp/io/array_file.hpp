@@ -26,7 +26,7 @@ namespace oplt {
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian; byte swapping is not written");
 
-/// Where an array lies in a file.
+/// The location of an array in a file.
 struct ArrayEntry {
   std::string name;
   std::uint32_t value_bytes = 0;  // of one value

@@ -15,8 +15,8 @@
 
 namespace oplt {
 
-/// Examples end to end: the features of row i are [x_indptr[i], x_indptr[i + 1]), its labels likewise. Features are in
-/// ascending order, equal ones in that of the text; labels are in ascending order, without duplicates.
+/// Concatenated examples: the features of row i are [x_indptr[i], x_indptr[i + 1]), its labels likewise. Features are
+/// in ascending order, equal ones in that of the text; labels are in ascending order, without duplicates.
 struct LabelledRows {
   std::vector<std::int64_t> x_indptr;
   std::vector<std::int32_t> features;

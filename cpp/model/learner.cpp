@@ -15,8 +15,8 @@ namespace oplt {
 
 namespace {
 
-/// The more examples are learnt together, the more steps each block takes while it is in the cache; beyond this,
-/// nothing is gained (measured), and whoever waits for the end of a batch waits longer.
+/// The more examples in a batch, the more updates each block gets while it is in the cache; beyond this size, nothing
+/// is gained (measured), and readers wait longer for the end of a batch.
 constexpr std::size_t kMostTogether = 2048;
 
 std::optional<Shared<LabelRanker>> ranker_for(std::uint32_t label_memory) {

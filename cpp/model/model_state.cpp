@@ -23,8 +23,8 @@ struct alignas(64) PredictScratch {
   LabelRanker::Scratch ranking;
 };
 
-/// Of a calling thread, kept from call to call: to make it anew takes longer than to answer a single question. Not for
-/// helpers: if there is no memory for the first such variable of a thread, the process is aborted.
+/// The scratch of a calling thread, kept from call to call: allocating it takes longer than a single prediction. Not
+/// for helpers: if there is no memory for the first such variable of a thread, the process is aborted.
 PredictScratch& own_scratch() {
   static thread_local PredictScratch scratch;
   return scratch;

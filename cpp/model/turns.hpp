@@ -80,7 +80,7 @@ class Turns {
   std::size_t n_admitted_ = 0;  // readers that go before the next writer
   std::thread::id writer_;      // the last one
   std::uint64_t n_writers_come_ = 0;
-  std::uint64_t n_writers_gone_ = 0;  // so the next one is the one that came when there were so many
+  std::uint64_t n_writers_gone_ = 0;  // so the next writer is the one whose arrival number equals this
   Clock::time_point last_read_{};     // by another thread than the last writer
   Clock::time_point published_at_{};
   Published published_;

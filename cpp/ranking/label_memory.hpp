@@ -20,8 +20,8 @@ namespace oplt {
 struct Similarity {
   Real cosine;    // between the row and the sum of the examples
   Real coverage;  // the fraction of the row, by squares, in features that the label has had
-  // Of what all labels have had of a feature, by absolute values, the label has had a share:
-  Real mean_share;     // its sum over the features, each times its part of the row
+  // A label's share of a feature is its part of the feature's total over all labels, by absolute values:
+  Real mean_share;     // the sum of the shares, each weighted by the feature's part of the row
   Real largest_share;  // of a feature of the row
 };
 

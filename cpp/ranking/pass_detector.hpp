@@ -41,9 +41,9 @@ class PassDetector {
 
   void halve_bound();
 
-  // Ascending. The lowest bit is not the digest's: it tells whether the example has occurred more than once.
+  // Ascending. The lowest bit is not part of the digest: it is set if the example has occurred more than once.
   std::vector<std::uint64_t> digests_;
-  std::uint64_t bound_ = ~std::uint64_t{0};  // digests above are not looked at
+  std::uint64_t bound_ = ~std::uint64_t{0};  // digests above it are ignored
   std::uint64_t n_seen_ = 0;                 // examples below the bound, repeating ones left out
   std::uint64_t n_once_ = 0;                 // digests that have occurred once
   double evidence_ = 0;                      // that the stream repeats itself

@@ -343,7 +343,7 @@ TEST("content that could do harm does not pass the check of a table") {
   refuses([](Entry& e) { e.length = 0; }, "empty");
   refuses([&](Entry& e) { e = arrays.get<Entry>("thing/terms")[1]; }, "length");
   const auto with_slot = [&](std::size_t i, Slot slot) { return open(with_value(file, "thing/slots", i, slot)); };
-  CHECK_THROWS_WITH(FormatError, "there is not", with_slot(slot_of(0), {0, 3}).check());
+  CHECK_THROWS_WITH(FormatError, "does not exist", with_slot(slot_of(0), {0, 3}).check());
   CHECK_THROWS_WITH(FormatError, "as many", with_slot(slot_of(0), {0, kNone}).check());
   CHECK_THROWS_WITH(FormatError, "as many", with_slot(slot_of(kNone), {0, 2}).check());
   CHECK_THROWS_WITH(FormatError, "not found", with_slot(slot_of(0), {0, 0}).check());

@@ -217,17 +217,17 @@ TEST("content that could do harm does not pass the check of a vocabulary") {
   const auto slots = oplt::test::read_arrays(file).get<std::uint32_t>("thing/slots");
   const auto free_slot = static_cast<std::size_t>(std::find(slots.begin(), slots.end(), kNone) - slots.begin());
   const auto used_slot = static_cast<std::size_t>(std::find(slots.begin(), slots.end(), 4U) - slots.begin());
-  CHECK_THROWS_WITH(FormatError, "end to end", open_and_check(with_value(file, "thing/names", 3, Entry{1, 2, 0})));
-  CHECK_THROWS_WITH(FormatError, "end to end",
+  CHECK_THROWS_WITH(FormatError, "not contiguous", open_and_check(with_value(file, "thing/names", 3, Entry{1, 2, 0})));
+  CHECK_THROWS_WITH(FormatError, "not contiguous",
                     open_and_check(with_value(file, "thing/names", 3, Entry{1ULL << 60, 2, 0})));
-  CHECK_THROWS_WITH(FormatError, "end to end", open_and_check(with_value(file, "thing/names", 3, Entry{0, 1, 0})));
-  CHECK_THROWS_WITH(FormatError, "end to end", open_and_check(with_value(file, "thing/names", 3, Entry{0, 2, 1})));
+  CHECK_THROWS_WITH(FormatError, "not contiguous", open_and_check(with_value(file, "thing/names", 3, Entry{0, 1, 0})));
+  CHECK_THROWS_WITH(FormatError, "not contiguous", open_and_check(with_value(file, "thing/names", 3, Entry{0, 2, 1})));
   CHECK_THROWS_WITH(FormatError, "length", open_and_check(with_value(file, "thing/names", 5, Entry{4, 2, 0})));
   CHECK_THROWS_WITH(FormatError, "as many", open_and_check(with_value(file, "thing/slots", free_slot, 4U)));
   CHECK_THROWS_WITH(FormatError, "as many", open_and_check(with_value(file, "thing/slots", used_slot, kNone)));
-  CHECK_THROWS_WITH(FormatError, "there is not", open_and_check(with_value(file, "thing/slots", used_slot, 6U)));
+  CHECK_THROWS_WITH(FormatError, "does not exist", open_and_check(with_value(file, "thing/slots", used_slot, 6U)));
   CHECK_THROWS_WITH(FormatError, "not found", open_and_check(with_value(file, "thing/slots", used_slot, 5U)));
-  CHECK_THROWS_WITH(FormatError, "there is not", open_and_check(with_value(file, "thing/direct", 3, 99U)));
+  CHECK_THROWS_WITH(FormatError, "does not exist", open_and_check(with_value(file, "thing/direct", 3, 99U)));
   CHECK_THROWS_WITH(FormatError, "as many", open_and_check(with_value(file, "thing/direct", 3, kNone)));
   CHECK_THROWS_WITH(FormatError, "not found", open_and_check(with_value(file, "thing/direct", 3, 2U)));
   CHECK_THROWS_WITH(FormatError, "twice", open_and_check(with_value(file, "thing/names", 0, Entry{5, 0, 0})));

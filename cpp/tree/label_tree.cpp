@@ -76,7 +76,7 @@ void LabelTree::link(NodeId child, NodeId parent) {
   children_.push_back(parent, child);
 }
 
-/// Fills in the counts of a tree made at once; throws if a node cannot be reached from the root.
+/// Computes the counts of a tree built from arrays; throws if a node cannot be reached from the root.
 void LabelTree::count_leaves() {
   std::vector<NodeId> order{kRoot};  // parents before children
   for (std::size_t i = 0; i < order.size(); ++i) {

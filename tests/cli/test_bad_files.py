@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Every command says in one line what is wrong with what it was given."""
+"""Every command reports invalid input in one line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ READERS = ["train", "learn", "predict", "evaluate", "progressive", "convert"]
 
 
 def words(name: str, data: object, model: Path, folder: Path) -> list[object]:
-    """Tell a command to read some data."""
+    """Return the arguments of a command that reads some data."""
     return {
         "train": ["train", data, "--model", folder / "new.oplt"],
         "learn": ["learn", model, data],
@@ -39,10 +39,14 @@ BAD = {
     "prose.dat": (b"Once upon a time\n", "the format cannot be detected from the name or the first lines"),
     "list.json": (
         b'[\n  {"text": "a", "labels": ["a"]}\n]\n',
-        "list.json: the file begins like a JSON array, but JSONL has one object per line. Convert it, for example with jq -c '.[]'.",
+        "list.json: the file begins like a JSON array, but JSONL has one object per line. Convert it, for example with"
+        " jq -c '.[]'.",
     ),
     "binary.jsonl": (bytes(range(200, 256)) * 9, "is not UTF-8"),
-    "liar.csv": (b'{"text": "a", "labels": ["a"]}\n', "the name suggests the format csv, but the first lines look like"),
+    "liar.csv": (
+        b'{"text": "a", "labels": ["a"]}\n',
+        "the name suggests the format csv, but the first lines look like",
+    ),
 }
 
 
@@ -109,7 +113,7 @@ def test_a_damaged_model(texts: Path, model: Path, name: str) -> None:
 
 
 def writing(name: str, target: object, model: Path, texts: Path) -> list[object]:
-    """Tell a command to write somewhere."""
+    """Return the arguments of a command that writes to a target."""
     return {
         "train": ["train", texts, "--model", target],
         "learn": ["learn", model, texts, "--out", target],

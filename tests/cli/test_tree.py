@@ -142,7 +142,10 @@ def test_a_mistake_is_told(model: Path, arguments: list[object], code: int, says
 def test_what_is_no_model_is_told(tmp_path: Path) -> None:
     path = tmp_path / "none.oplt"
     path.write_text("{}")
-    for wrong, says in [(path, "the file is not an oplt model: it begins with b'{}'"), (tmp_path / "x", "no such file")]:
+    for wrong, says in [
+        (path, "the file is not an oplt model: it begins with b'{}'"),
+        (tmp_path / "x", "no such file"),
+    ]:
         result = run(wrong)
         assert (result.exit_code, result.stdout) == (1, "")
         assert says in result.stderr

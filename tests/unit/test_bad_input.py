@@ -24,7 +24,7 @@ def trained() -> OnlinePLT:
 
 
 def csr(data: list[float], indices: list[int], indptr: list[int], shape: tuple[int, int]) -> sp.csr_array:
-    """Make a matrix of arrays that SciPy would refuse: it does not look at arrays that are put in afterwards."""
+    """Make a matrix of arrays that SciPy would reject: it does not check arrays that are assigned afterwards."""
     matrix = sp.csr_array((np.ones(len(data)), np.zeros(len(data), int), indptr), shape)
     matrix.data = np.array(data)
     matrix.indices = np.array(indices)
@@ -200,7 +200,10 @@ def test_a_bad_call_is_refused_and_changes_nothing(call: Call, message: str) -> 
         ({"arity": 2.5}, "arity must be an integer, got 2.5"),
         ({"policy": "best"}, r"policy must be one of 'best-greedy', 'random'.*got 'best'"),
         ({"policy": None}, "policy must be a string"),
-        ({"policy": "fixed"}, r"policy 'fixed' never extends the tree, so an empty tree would stay empty: start from a tree with from_tree"),
+        (
+            {"policy": "fixed"},
+            "policy 'fixed' never extends the tree, so an empty tree would stay empty: start from a tree with from",
+        ),
         ({"alpha": 1.1}, "alpha must be between 0 and 1, got 1.1"),
         ({"alpha": -0.1}, "alpha must be between 0 and 1"),
         ({"alpha": float("nan")}, "alpha must be between 0 and 1, got nan"),

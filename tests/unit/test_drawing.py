@@ -201,7 +201,9 @@ def test_what_cannot_be_drawn_is_told(draw: Callable[..., str]) -> None:
 
 @pytest.mark.parametrize("draw", [as_text, as_dot, as_svg])
 def test_depth_and_label_do_not_go_together(draw: Callable[..., str]) -> None:
-    with pytest.raises(InvalidParameterError, match="depth=1 cannot be combined: label draws the whole path to it, however deep"):
+    with pytest.raises(
+        InvalidParameterError, match="depth=1 cannot be combined: label draws the whole path to it, however deep"
+    ):
         draw(SMALL, label="cat", depth=1)
 
 

@@ -58,7 +58,10 @@ def test_json_lines_of_features() -> None:
             "there is neither 'text' nor 'features', got the fields 'labels'. Say what holds the text",
         ),
         ('{"text": null, "labels": []}', "'text' must be a text, got None"),
-        ('{"text": "a", "features": {}, "labels": []}', "the example has both a text and features. Say which is wanted"),
+        (
+            '{"text": "a", "features": {}, "labels": []}',
+            "the example has both a text and features. Say which is wanted",
+        ),
         ('{"text": "a", "labels": null}', "label 0 must be a non-empty string or an integer, got None. Give []"),
         ('{"text": "a", "label": 1.5}', "label 0 must be a non-empty string or an integer, got 1.5"),
         ('{"text": "a", "labels": ["b", ""]}', "label 1 must be a non-empty string or an integer, got an empty string"),

@@ -83,7 +83,11 @@ def test_texts_are_written(to: str, expected: str) -> None:
         ("fasttext", ({"a": 1}, []), "fastText lines hold texts, but the example has features"),
         ("fasttext", ("a", ["b c"]), "a fastText label cannot contain whitespace, got 'b c'"),
         ("fasttext", ("a __label__b", []), "the text has a word that begins with '__label__'"),
-        ("fasttext", (" \n", []), "an example without labels and text cannot be written, because fastText ignores blank lines"),
+        (
+            "fasttext",
+            (" \n", []),
+            "an example without labels and text cannot be written, because fastText ignores blank lines",
+        ),
         ("fasttext", ("a", [], 2), "fastText lines have no weights"),
         ("csv", ({"a": 1}, []), "CSV and TSV hold texts, but the example has features"),
         ("csv", ("a", ["b;c"]), "a label cannot contain the separator ';' or begin or end with a blank, got 'b;c'"),
@@ -123,7 +127,9 @@ def test_the_format_to_write_must_be_known(target: Any) -> None:
 
 def test_examples_that_cannot_be_converted_are_told_by_their_lines() -> None:
     source = b'{"text": "a", "label": "x"}\n\n{"text": "b", "label": "x y"}\n'
-    with pytest.raises(InvalidInputError, match="the stream, line 3: a fastText label cannot contain whitespace, got 'x y'"):
+    with pytest.raises(
+        InvalidInputError, match="the stream, line 3: a fastText label cannot contain whitespace, got 'x y'"
+    ):
         files.convert(io.BytesIO(source), io.BytesIO(), to_format="fasttext")
     done = files.convert(io.BytesIO(source), io.BytesIO(), to_format="fasttext", on_error="skip")
     assert (done.n_examples, done.n_skipped) == (1, 1)

@@ -72,7 +72,9 @@ def test_columns_of_zeros_and_ones_are_indicators(make: Make) -> None:
     Y = make({"sports": [1, 0, 1], "politics": [False, False, True]})
     assert learnt(make(COLUMNS), Y) == learnt(ROWS, [["sports"], [], ["politics", "sports"]])
     wrong = make({"sports": [1, 0, 2], "politics": [0, 0, 1]})
-    assert "row 2, column 0 of Y: a matrix of labels must contain only 0 and 1, got 2.0" in refused(make(COLUMNS), wrong)
+    assert "row 2, column 0 of Y: a matrix of labels must contain only 0 and 1, got 2.0" in refused(
+        make(COLUMNS), wrong
+    )
     unknown = make({"sports": [1, 0, 1], "politics": [0, None, 1]})  # nobody has said that it does not apply
     message = refused(make(COLUMNS), unknown)
     assert message.startswith("row 1 of column 'politics' of Y: the value is null. Leave the row out, or fill in 0 if")
@@ -240,7 +242,10 @@ def test_a_column_of_texts_is_for_a_model_that_takes_texts(make: Make) -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"title": ["a", "b"], "label": ["x", "y"]}, r"X must be one column, but it has the columns \['title', 'label'\]"),
+        (
+            {"title": ["a", "b"], "label": ["x", "y"]},
+            r"X must be one column, but it has the columns \['title', 'label'\]",
+        ),
         ({"text": ["a", "b"], "label": ["x", "y"]}, "column 'label' of X: the column must hold numbers, categories"),
         ({"text": ["a", None]}, "row 1 of X: the value is null. Leave the row out, or fill in what it should be."),
         ({"list": [["a"], ["b"]]}, r"row 0 of X must be a text \(str\)"),

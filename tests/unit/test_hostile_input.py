@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Input that somebody has made to do harm: it costs no more time and memory than other input of its size."""
+"""Maliciously crafted input: it costs no more time and memory than other input of its size."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_small_parquet_file_with_huge_cells_takes_little_memory(tmp_path: Path
 
 
 class Index:
-    """An integer that does something when it is looked at."""
+    """An integer with a side effect when its value is read."""
 
     def __init__(self, number: int, hook: Callable[[], object]) -> None:
         self.number, self.hook = number, hook

@@ -202,7 +202,8 @@ def test_bad_settings_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match="without propensities"):
         Scores().psp(1)
     with pytest.raises(
-        InvalidInputError, match=r"only scores with k=\(1,\) and bins=15 can be merged into these, got k=\(1, 2\) and bins=15"
+        InvalidInputError,
+        match=r"only scores with k=\(1,\) and bins=15 can be merged into these, got k=\(1, 2\) and bins=15",
     ):
         Scores(1).merge(Scores((1, 2)))
     with pytest.raises(InvalidInputError, match="bins=9"):

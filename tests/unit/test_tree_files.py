@@ -59,7 +59,10 @@ def test_lines_may_end_as_on_windows(tmp_path: Path) -> None:
     [
         ("", r"line 1: a tree file begins with 'oplt-tree 1', but it is empty"),
         ("hello\n", r"line 1: a tree file begins with 'oplt-tree 1', but it begins with b'hello\\n'"),
-        ("oplt-tree 2\n-1\n", r"line 1: the file has a different version.*this version of oplt reads 'oplt-tree 1', got 'oplt-tree 2'"),
+        (
+            "oplt-tree 2\n-1\n",
+            r"line 1: the file has a different version.*this version of oplt reads 'oplt-tree 1', got 'oplt-tree 2'",
+        ),
         ("oplt-tree 1\n", r"line 2: there is no node"),
         ("oplt-tree 1\n0\n", r"line 2: the parent must be -1, as it is the root, got 0"),
         ("oplt-tree 1\n-1\n-1\n", r"line 3: the parent must be a node, 0 to 1; only node 0 is a root, got -1"),
