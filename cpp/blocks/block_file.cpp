@@ -125,14 +125,14 @@ Blocks load_blocks(const ArrayReader& in, const std::string& prefix) {
   };
   for (const BlockHeader& header : headers) {
     expect(header.mask_words == SiblingBlock::mask_words_for_children(header.n_children),
-           "its masks do not fit its number of children");
-    expect(has_enough_slots(header), "its slots are not enough for its rows");
+           "its masks do not match its number of children");
+    expect(has_enough_slots(header), "it has too few slots for its rows");
     FeatureRows offsets(cells.part<Slot>(take(header.n_slots), header.n_slots), header.n_rows);
     Arena arena(cells.part(take(header.n_words), header.n_words));
     PackedRows rows(header.mask_words, content_of(header), std::move(offsets), std::move(arena));
     blocks.emplace_back(SiblingBlock((header.flags & kHasAuxiliary) != 0, header.n_children, std::move(rows)));
   }
-  expect(next == cells.size(), "cells are left over");
+  expect(next == cells.size(), "there are superfluous cells");
   return blocks;
 }
 

@@ -43,7 +43,7 @@ std::uint32_t TermTable::add(const Term& key) {
     return kNone;
   }
   if (size() >= kMostTerms && !is_full) {
-    throw InvalidInput("text features hold at most 2,147,483,647 terms: set max_features");
+    throw InvalidInput("text features can hold at most 2,147,483,647 terms: set max_features");
   }
   std::uint32_t inherited = 0;
   if (is_full) {

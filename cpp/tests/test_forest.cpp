@@ -226,7 +226,7 @@ TEST("a forest of another number of trees, or of a single one that is given, is 
   CHECK_THROWS_WITH(InvalidParameter, "trees=1", ForestLearner(params.forest).start(LabelTree()));
   params = make_params();
   params.forest.warm_up = 5;
-  CHECK_THROWS_WITH(InvalidParameter, "no warm-up", ForestLearner(params.forest).start(LabelTree()));
+  CHECK_THROWS_WITH(InvalidParameter, "warm_up=0", ForestLearner(params.forest).start(LabelTree()));
 }
 
 TEST("after a warm-up, trees are those of a start from clustered labels that has learnt the same stream") {
