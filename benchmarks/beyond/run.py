@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What each part beyond the paper brings, and what it costs.
+"""Benefit and cost of each extension beyond the paper.
 
 Run: OPLT_DATA=<folder> python benchmarks/beyond/run.py nvd-cpe wp4s-para-1shot [--test]
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""scikit-learn: one logistic SGD classifier a label, one pass."""
+"""scikit-learn: one-vs-rest, one logistic SGD classifier per label, one pass."""
 
 from __future__ import annotations
 
