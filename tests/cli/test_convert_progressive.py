@@ -47,7 +47,7 @@ def test_what_a_format_cannot_hold_is_an_error_or_left_out(tmp_path: Path) -> No
     assert not out.exists()
     result = run("convert", source, out, "--on-error", "skip", "--json")
     assert json_lines(result.stdout) == [{"out": str(out), "examples": 1, "left_out": 1}]
-    assert "has no blanks" in result.stderr
+    assert "cannot contain whitespace" in result.stderr
     assert "is there already" in refused("convert", source, out, code=2)
 
 

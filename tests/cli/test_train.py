@@ -125,7 +125,7 @@ def test_a_column_of_numbers_may_be_called_weight(tmp_path: Path) -> None:
     told = refused(
         "train", table, "-m", target, "-f", "--number-columns", "height", "--weight-column", "height", code=2
     )
-    assert told.endswith("too. Give another --weight-column.")
+    assert told.endswith("feature. Give another --weight-column.")
 
 
 def test_lines_that_are_no_examples_are_left_out_and_told(tmp_path: Path, texts: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_model_is_not_replaced_unless_asked_to(texts: Path, model: Path) -> No
 def test_what_is_no_model_is_never_replaced_by_one(tmp_path: Path, texts: Path) -> None:
     other = tmp_path / "other.jsonl"
     other.write_bytes(texts.read_bytes())
-    assert "is the file is not an oplt model" in refused("train", texts, "--model", other, "--force", code=2)
+    assert "is not an oplt model" in refused("train", texts, "--model", other, "--force", code=2)
     assert other.read_bytes() == texts.read_bytes()
 
 

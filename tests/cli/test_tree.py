@@ -127,7 +127,7 @@ def test_a_picture_is_utf_8_whatever_the_terminal_has(model: Path) -> None:
     ("arguments", "code", "says"),
     [
         (["--label", "CA"], 1, "the tree has no label 'CA'. Did you mean 'cat'?"),
-        (["--label", "8"], 1, "the tree has no label '8', and none that contains it"),
+        (["--label", "8"], 1, "the tree has no label '8', and no label that contains it"),
         (["--label", "cat", "--depth", 1], 2, "cannot be given together"),
         (["--depth", "-1"], 2, "--depth"),
         (["--format", "png"], 2, "png"),

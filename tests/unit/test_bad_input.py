@@ -63,7 +63,7 @@ BAD_CALLS: dict[str, tuple[Call, str]] = {
     ),
     "masked values": (
         lambda m: m.learn_many(np.ma.masked_equal([[1.0, 2.0]], 2.0), ["x"]),
-        r"X has masked values. Fill them in; if they mean absent features, use X.filled\(0\) if they are absent.",
+        r"X has masked values. Fill them in; if they mean absent features, use X.filled\(0\).",
     ),
     "too large in a matrix": (
         lambda m: m.learn_many(np.array([[0.0, 1e13]]), ["x"]),
@@ -95,7 +95,7 @@ BAD_CALLS: dict[str, tuple[Call, str]] = {
     "row that is no mapping": (lambda m: m.learn_many([["a"]], ["x"]), r"row 0 of X must be a mapping"),
     "label None": (
         lambda m: m.learn_many([{"a": 1}, {"a": 1}], ["x", None]),
-        r"row 1 of Y: label 0 must be a non-empty string or an integer, got None. Give",
+        r"row 1 of Y: label 0 must be a non-empty string or an integer, got None. Pass",
     ),
     "label that is a list": (
         lambda m: m.learn_one({"a": 1}, ["x", ["y"]]),
@@ -109,7 +109,7 @@ BAD_CALLS: dict[str, tuple[Call, str]] = {
     "label that is bytes": (lambda m: m.learn_one({"a": 1}, b"x"), r"label 0 must be a non-empty string.*got b'x'"),
     "empty label": (
         lambda m: m.learn_one({"a": 1}, [""]),
-        r"label 0 must be a non-empty string.*got an empty string. Give",
+        r"label 0 must be a non-empty string.*got an empty string. Pass",
     ),
     "label beyond 64 bits": (lambda m: m.learn_one({"a": 1}, [2**63]), r"more than 64 bits"),
     "label with a lone surrogate": (lambda m: m.learn_one({"a": 1}, ["\ud800"]), r"not valid Unicode"),
@@ -238,22 +238,22 @@ def test_a_misspelt_setting_is_named_with_what_is_meant(method: str, args: list[
 @pytest.mark.parametrize(
     ("parents", "labels", "message"),
     [
-        ([-1, 0, 0], [None, "a", "a"], "node 2: the label 'a' is already the label of node 1, too"),
-        ([-1, 0, 0], [None, 3, np.int64(3)], "node 2: the label 3 is already the label of node 1, too"),
+        ([-1, 0, 0], [None, "a", "a"], "node 2: the label 'a' is already the label of node 1"),
+        ([-1, 0, 0], [None, 3, np.int64(3)], "node 2: the label 3 is already the label of node 1"),
         ([-1, 0, 0], [None, "a", None], "node 2: the node has neither children nor a label"),
         ([-1, 0, 0], ["r", "a", "b"], "node 0: the node has the label 'r' and children, but only leaves have labels"),
         ([-1, 0, 3, 2], [None, "a", None, None], "node 2: the node is not below the root: its parents form a cycle"),
         ([-1, 0, 2], [None, "a", None], "node 2: the node is not below the root: its parents form a cycle"),
         ([-1, 0], [None, 1.5], "node 1: the label must be a non-empty string or an integer, got 1.5"),
-        ([-1, 0], 5, "labels of a tree must be a list, None for internal nodes, got 5"),
-        ([-1], "x", "labels of a tree must be a list, None for internal nodes, got 'x'"),
+        ([-1, 0], 5, "labels of a tree must be a list, with None for internal nodes, got 5"),
+        ([-1], "x", "labels of a tree must be a list, with None for internal nodes, got 'x'"),
         ([[-1], [0, 1]], [None, "a"], "list of integers"),
         ([-1, 0], [None, "a", "b"], "2 parents but 3 labels"),
         ([-1, 5], [None, "a"], "node 1: the parent must be a node, 0 to 1; only node 0 is a root, got 5"),
         ([-1, -1], [None, "a"], "node 1: the parent must be a node, 0 to 1; only node 0 is a root, got -1"),
         ([0, 0], [None, "a"], "node 0: the parent must be -1, as it is the root, got 0"),
         ([-1, 0.0], [None, "a"], "list of integers"),
-        ([], [], "list of integers, at least one"),
+        ([], [], "a non-empty list of integers"),
         ([-1, 0, 0], [None, "a", ["b"]], r"node 2: the label must be a non-empty string or an integer, got \['b'\]"),
     ],
 )

@@ -191,7 +191,7 @@ def test_what_cannot_be_drawn_is_told(draw: Callable[..., str]) -> None:
         draw(OnlinePLT())
     with pytest.raises(InvalidInputError, match=r"the tree has no label 'GRAN'. Did you mean 'granite'\?"):
         draw(SMALL, label="GRAN")
-    with pytest.raises(InvalidInputError, match="no label 'zebra', and none that contains it"):
+    with pytest.raises(InvalidInputError, match="no label 'zebra', and no label that contains it"):
         draw(SMALL, label="zebra")
     with pytest.raises(InvalidParameterError, match="depth must be at least 0, got -1"):
         draw(SMALL, depth=-1)

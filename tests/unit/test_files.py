@@ -66,7 +66,8 @@ def test_byte_order_marks() -> None:
     assert read(b"\xef\xbb\xbf" + JSON) == EXAMPLES
     assert read(b"\xef\xbb\xbftext,label\na,x\n") == EXAMPLES[:1]
     with pytest.raises(
-        InvalidInputError, match="the stream: the text is UTF-16, but it must be UTF-8. Convert it, as iconv"
+        InvalidInputError,
+        match="the stream: the text is UTF-16, but it must be UTF-8. Convert it, for example with iconv",
     ):
         read(JSON.decode().encode("utf-16"))
 
@@ -80,7 +81,7 @@ def test_ends_of_lines_and_blank_lines() -> None:
 def test_what_is_not_utf8_is_a_bad_line() -> None:
     latin = JSON + b'{"text": "\xe9", "label": "z"}\n' + JSON
     with pytest.raises(
-        InvalidInputError, match="the stream, line 3: byte 0xe9 in position 11 is not UTF-8. .* convert the file"
+        InvalidInputError, match="the stream, line 3: byte 0xe9 in position 11 is not UTF-8. .* convert it"
     ):
         read(latin)
     reader = files.read(io.BytesIO(latin), on_error="skip")
@@ -242,14 +243,14 @@ def test_the_format_is_found(tmp_path: Path, name: str, content: str, expected: 
             "some text\n",
             "a.txt: the format cannot be detected from the name or the first lines, got the first line b'some text'",
         ),
-        ("a", "\x89PNG\r\n", "neither the name nor the first lines tell"),
+        ("a", "\x89PNG\r\n", "the format cannot be detected"),
         (
             "a.csv",
             '{"text": "a", "label": "b"}\n',
             "the name suggests the format csv, but the first lines look like jsonl",
         ),
         ("a.jsonl.gz", "1 2:1\n", "the name suggests the format jsonl, but the first lines look like xmlc"),
-        ("a.txt", "1 2:1\nx y\n", "neither the name nor the first lines tell"),
+        ("a.txt", "1 2:1\nx y\n", "the format cannot be detected"),
     ],
 )
 def test_a_guess_is_never_silent(tmp_path: Path, name: str, content: str, reason: str) -> None:

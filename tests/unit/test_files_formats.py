@@ -51,18 +51,18 @@ def test_json_lines_of_features() -> None:
         ("[1, 2]", 'an example must be an object, such as {"text": "...", "labels": ["..."]}, got [1, 2]'),
         (
             '{"text": "a"}',
-            "there is neither 'labels' nor 'label', got the fields 'text'. If labels are not wanted, use",
+            "there is neither 'labels' nor 'label', got the fields 'text'. To read no labels, pass",
         ),
         (
             '{"labels": []}',
-            "there is neither 'text' nor 'features', got the fields 'labels'. Say what holds the text",
+            "there is neither 'text' nor 'features', got the fields 'labels'. Pass the name of the field",
         ),
         ('{"text": null, "labels": []}', "'text' must be a text, got None"),
         (
             '{"text": "a", "features": {}, "labels": []}',
-            "the example has both a text and features. Say which is wanted",
+            "the example has both a text and features. Choose one by passing",
         ),
-        ('{"text": "a", "labels": null}', "label 0 must be a non-empty string or an integer, got None. Give []"),
+        ('{"text": "a", "labels": null}', "label 0 must be a non-empty string or an integer, got None. Pass []"),
         ('{"text": "a", "label": 1.5}', "label 0 must be a non-empty string or an integer, got 1.5"),
         ('{"text": "a", "labels": ["b", ""]}', "label 1 must be a non-empty string or an integer, got an empty string"),
         ('{"text": "a", "labels": [true]}', "label 0 must be a non-empty string or an integer, got True"),
@@ -86,8 +86,8 @@ def test_json_lines_of_features() -> None:
         ('{"features": ["a", "b"], "labels": []}', "features must be an object of names and values, pairs"),
         ('{"features": [["a", 1], ["a", 2]], "labels": []}', "a feature occurs twice"),
         ('{"features": [[[], 1]], "labels": []}', "feature 0 must be a non-empty string or an integer, got []"),
-        ('{"features": {"a": 1, "b": 2, "a": 3}, "labels": []}', "line 2: 'a' occurs twice in one object"),
-        ('{"text": "a", "labels": ["x"], "labels": ["y"]}', "line 2: 'labels' occurs twice in one object"),
+        ('{"features": {"a": 1, "b": 2, "a": 3}, "labels": []}', "line 2: the name 'a' occurs twice in one object"),
+        ('{"text": "a", "labels": ["x"], "labels": ["y"]}', "line 2: the name 'labels' occurs twice in one object"),
         ("[" * 100_000, "nested too deeply"),
     ],
 )
@@ -116,8 +116,8 @@ def test_fields_can_be_called_otherwise() -> None:
     [
         ({"text": None, "features": None}, "text and features are both None"),
         ({"separator": ""}, "separator must not be empty"),
-        ({"features": ["height", "weight"]}, "'weight' is a text or a feature, and the weight of the example"),
-        ({"text": ["a", "b"], "weight": "b"}, "'b' is a text or a feature, and the weight of the example"),
+        ({"features": ["height", "weight"]}, "'weight' is used both as the weight and as a text or a feature"),
+        ({"text": ["a", "b"], "weight": "b"}, "'b' is used both as the weight and as a text or a feature"),
     ],
 )
 def test_columns_that_make_no_sense(wrong: dict[str, Any], reason: str) -> None:
@@ -167,7 +167,7 @@ def test_plain_lines() -> None:
     columns = files.Columns(labels=None)
     found = examples("it purrs \r\n\n__label__x\n\n", format="text", columns=columns)
     assert [x for x, _, _ in found] == ["it purrs ", "", "__label__x", ""]
-    assert "the stream: plain text has no labels. Use labels=None" in refused("it purrs\n", format="text")
+    assert "the stream: plain text has no labels. Pass labels=None" in refused("it purrs\n", format="text")
 
 
 def test_tsv_may_have_empty_cells() -> None:
@@ -219,7 +219,7 @@ def test_a_wrong_row_of_a_table(row: str, reason: str) -> None:
 
 def test_a_column_called_label_holds_one_label() -> None:
     assert examples("text,label\na,x;y\n") == [("a", ["x;y"], 1.0)]
-    assert "the stream, line 2: the label is empty. A column of lists" in refused("text,label\na,\n")
+    assert "the stream, line 2: the label is empty. If rows may have no label" in refused("text,label\na,\n")
 
 
 @pytest.mark.parametrize("cell", ["x", "1_000", "1,5"])
@@ -400,7 +400,7 @@ def test_parquet_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_file_that_is_parquet_only_by_its_name(tmp_path: Path) -> None:
     for name, content in {"a.parquet.gz": gzip.compress(b"PAR1 and so on"), "a.pq": b"some text\n"}.items():
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(InvalidInputError, match=f"{name}: by its name it is a Parquet file, but not by its"):
+        with pytest.raises(InvalidInputError, match=f"{name}: the name suggests a Parquet file, but"):
             files.read(tmp_path / name)
 
 

@@ -91,7 +91,7 @@ def test_texts_are_written(to: str, expected: str) -> None:
         ("fasttext", ("a", [], 2), "fastText lines have no weights"),
         ("csv", ({"a": 1}, []), "CSV and TSV hold texts, but the example has features"),
         ("csv", ("a", ["b;c"]), "a label cannot contain the separator ';' or begin or end with a blank, got 'b;c'"),
-        ("jsonl", ("\ud800", []), "half a surrogate pair"),
+        ("jsonl", ("\ud800", []), "unpaired surrogate"),
     ],
 )
 def test_what_a_format_cannot_hold_is_refused(to: str, example: tuple[Any, ...], reason: str) -> None:

@@ -132,7 +132,7 @@ def test_what_to_do_with_columns_that_are_no_features() -> None:
     objects = pd.DataFrame({"a": pd.Series([1, 2.5], dtype=object)})
     assert "numbers, categories or lists of numbers, got the type Object" in refused(objects, ["x", "y"])
     sparse = pd.DataFrame.sparse.from_spmatrix(sp.csr_array(np.eye(2)))
-    assert "got the type Unknown. Make it dense if it is sparse (or give df.sparse.to_coo())" in refused(sparse, "xy")
+    assert "got the type Unknown. If it is sparse, make it dense or pass df.sparse.to_coo()" in refused(sparse, "xy")
 
 
 @LIBRARIES
@@ -140,9 +140,7 @@ def test_what_is_no_feature_is_refused(make: Make) -> None:
     assert "numbers, categories or lists of numbers, got the type String" in refused(make({"t": ["a"]}), ["x"])
     dates = make({"t": [datetime.datetime(2026, 1, 1)]})  # noqa: DTZ001
     assert "got the type Datetime" in refused(dates, ["x"])
-    assert "X is a single column. Give a frame of columns, such as df[['name']]" in refused(
-        make({"t": [1]})["t"], ["x"]
-    )
+    assert "X is a single column. Pass a frame, such as df[['name']]" in refused(make({"t": [1]})["t"], ["x"])
     assert "row 0 of column 't' of X: a list that is a feature must hold numbers, got ['a']" in refused(
         make({"t": [["a"]]}), ["x"]
     )

@@ -144,7 +144,7 @@ def test_threads_are_counted(tmp_path: Path, threads: Any) -> None:
 
 NO_NUMBER = "its value is not a finite decimal number within the range of float32"
 READ_NEGATIVE = (
-    "Labels are the columns of a matrix here. Read labels such as -1 and +1 by oplt.files.read(path, format='xmlc')."
+    "Labels are the columns of a matrix here. Read labels such as -1 and +1 with oplt.files.read(path, format='xmlc')."
 )
 LARGE_HEADER = "is too large: there can be 2147483648 features and as many labels at most"
 

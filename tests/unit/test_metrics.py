@@ -159,7 +159,7 @@ def test_scores_that_are_no_probabilities_can_be_ranked_but_not_calibrated() -> 
     scores.add(Predictions.from_rows([[("a", 7.5)]]), ["a"])
     assert scores.result()["P@1"] == 1
     assert "ECE@1" not in scores.result()
-    with pytest.raises(InvalidInputError, match=r"log-loss and calibration need probabilities.*, got the score 7.5"):
+    with pytest.raises(InvalidInputError, match=r"log-loss and ECE need probabilities.*, got the score 7.5"):
         scores.log_loss(1)
     merged = Scores(1)
     merged.merge(scores)
@@ -197,7 +197,7 @@ def test_bad_settings_are_refused() -> None:
         Scores(())
     with pytest.raises(InvalidParameterError, match="bins must be at least 1"):
         Scores(bins=0)
-    with pytest.raises(InvalidParameterError, match=r"k must be one that these scores were made with.*, got 2"):
+    with pytest.raises(InvalidParameterError, match=r"k must be one of the cutoffs of these scores.*, got 2"):
         Scores().precision(2)
     with pytest.raises(InvalidParameterError, match="without propensities"):
         Scores().psp(1)

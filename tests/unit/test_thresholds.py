@@ -175,7 +175,7 @@ def test_what_cannot_be_chosen_is_refused() -> None:
         tuner_of(found, [["a"], []]).choose(precision=0.9)
     assert raised.value.code == "threshold-not-found"
     assert raised.value.what == "no threshold reaches a precision of 0.9 on these 2 examples"
-    assert raised.value.got == "at best 0.5000, from 0.5 on"
+    assert raised.value.got == "at best 0.5000, at threshold 0.5"
     with pytest.raises(InvalidInputError, match=r"row 1 of predictions: thresholds need probabilities.* score 7.0"):
         tuner_of(Predictions.from_rows([[], [("a", 7)]]), [[], []])
 
@@ -330,7 +330,7 @@ def test_a_model_without_thresholds_says_so() -> None:
         model.predict_many(X[:1], 0, threshold=Thresholds(0.5, {"a": 0.1}))
     with pytest.raises(InvalidInputError, match="thresholds must be a Thresholds object or None, got 0.5"):
         model.thresholds = 0.5  # type: ignore[assignment]
-    with pytest.raises(InvalidInputError, match="thresholds of a model"):
+    with pytest.raises(InvalidInputError, match="thresholds must be a Thresholds object"):
         model.snapshot().with_thresholds({"a": 0.5})  # type: ignore[arg-type]
 
 
