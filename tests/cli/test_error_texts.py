@@ -25,8 +25,8 @@ JSON = {
     r'{"text": "a\q", "labels": []}': "not JSON: the backslash in column 12 does not begin a JSON escape;"
     r" a backslash itself is written \\",
     r'{"text": "a\u12", "labels": []}': r"not JSON: the escape in column 13 must be \u and four hexadecimal digits",
-    '{"text": "a", "labels": []} {': "not JSON: the example is followed by something else in column 29; each line must hold"
-    " one object",
+    '{"text": "a", "labels": []} {': "not JSON: the example is followed by something else in column 29; each line must"
+    " hold one object",
     '{"text": "a", "labels": [], "n": ' + "9" * 5000 + "}": "a whole number has more than 4,300 digits",
     '{"text": "a", "labels": null}': "label number 1 of the example must be a non-empty string or an integer, got null."
     " Pass [] for an example without labels.",

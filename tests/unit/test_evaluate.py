@@ -306,7 +306,7 @@ class Mute:
         (Mute(), r"has the method learn_one\(x, labels\), got Mute"),
         (
             OnlinePLT,
-            r"model must be an object that has the method predict_one\(x, k\), got the class OnlinePLT. Pass an instance",
+            r"model must be an object that has the method predict_one\(x, k\), got the class OnlinePLT. Pass an",
         ),
     ],
 )

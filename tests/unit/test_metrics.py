@@ -163,7 +163,7 @@ def test_scores_that_are_no_probabilities_can_be_ranked_but_not_calibrated() -> 
         scores.log_loss(1)
     merged = Scores(1)
     merged.merge(scores)
-    with pytest.raises(InvalidInputError, match="probabilities, from 0 to 1"):
+    with pytest.raises(InvalidInputError, match="probabilities from 0 to 1"):
         merged.ece(1)
 
 
@@ -209,10 +209,10 @@ def test_bad_settings_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="bins=9"):
         Scores(1, bins=9).merge(Scores(1))
     for other in (None, {"a": 0.4}):
-        with pytest.raises(InvalidInputError, match="made with other propensities"):
+        with pytest.raises(InvalidInputError, match="made with different propensities"):
             Scores(propensities={"a": 0.5}).merge(Scores(propensities=other))
     one, another = (Scores(propensities=Propensities({"a": 0.5}, unseen=unseen)) for unseen in (0.1, 0.2))
-    with pytest.raises(InvalidInputError, match="made with other propensities"):  # of labels that are not named
+    with pytest.raises(InvalidInputError, match="made with different propensities"):  # of labels that are not named
         one.merge(another)
     with pytest.raises(InvalidParameterError, match="n_examples must be at least 3"):
         propensities([1], n_examples=2)

@@ -102,7 +102,7 @@ def test_only_trees_are_overwritten(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="is not an oplt tree"):
         save(tree, path)
     assert path.read_text() == "precious"
-    with pytest.raises(FileNotFoundError, match="no such folder to save the tree in"):
+    with pytest.raises(FileNotFoundError, match="folder to save the tree in does not exist"):
         save(tree, tmp_path / "nowhere" / "tree.txt")
 
 
