@@ -145,7 +145,7 @@ class Columns:
         return own if self.weight is None else [*own, self.weight]
 
     def own_names(self, there: Iterable[str]) -> dict[str, str]:
-        """Map fields whose names match only if case is ignored to the names that are asked for."""
+        """Map fields whose names match only if case is ignored to the requested names."""
         names = set(there)
         in_any_case: dict[str, list[str]] = {}
         for name in names.difference(self.wanted):
