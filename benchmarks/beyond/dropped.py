@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Calibration of probabilities when little is known of an input, and after several passes.
+"""Calibration of probabilities when few features of an example are known, and after several passes.
 
 Run: OPLT_DATA=<folder> python benchmarks/beyond/dropped.py nvd-cpe bibtex delicious wp4s-para-5shot [--passes 1 5]
 
-A model with the default settings learns the training set, once for each number of passes. Then each feature of each
-test row is dropped with probability 0, 0.5, 0.9 and 1, and the five best labels are predicted. *p@1*: the mean
+A model with the default settings is trained on the training set, once for each number of passes. Then each feature of
+each test row is dropped with probability 0, 0.5, 0.9 and 1, and the five best labels are predicted. *p@1*: the mean
 probability of the best label; calibrated, it equals P@1. *ECE*: how far probabilities are off.
 """
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What each part beyond the paper brings, and what it costs.
+"""Benefit and cost of each extension beyond the paper.
 
 Run: OPLT_DATA=<folder> python benchmarks/beyond/run.py nvd-cpe wp4s-para-1shot [--test]
 
@@ -46,7 +46,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", help="data sets")
     parser.add_argument("--systems", nargs="+", help="only those whose names begin so")
-    parser.add_argument("--test", action="store_true", help="look at the test set, too: when all is decided")
+    parser.add_argument(
+        "--test", action="store_true", help="also evaluate on the test set, once all decisions have been made"
+    )
     arguments = parser.parse_args()
     for name in arguments.names:
         train = data.load(data.folder() / name / "train.txt.xz")

@@ -92,7 +92,7 @@ class Readers:
         self._times: list[array[float]] = []
 
     def read(self, model: Any, rows: list[Any], first: int) -> None:
-        """Predict from row `first` on, around and around, until told to stop."""
+        """Predict the rows from `first` on, cyclically, until stopped."""
         times = array("d")
         self._times.append(times)
         predict, clock, record, stopped = model.predict_one, time.perf_counter, times.append, self._stop.is_set
@@ -110,7 +110,7 @@ class Readers:
         self._stop.set()
 
     def calls(self) -> np.ndarray:
-        """Begin and end of each call, one call a row. Only for when the threads have ended."""
+        """Begin and end of each call, one row per call. Only valid after the threads have ended."""
         whole = [np.frombuffer(times, np.float64, len(times) // 2 * 2) for times in self._times]
         return np.concatenate([np.empty(0), *whole]).reshape(-1, 2)
 
@@ -142,7 +142,7 @@ def on_cores(cores: set[int] | None, function: Callable[..., Any], *arguments: A
 
 
 def raise_errors(futures: Iterable[Future[Any]]) -> None:
-    """Wait for calls in other threads; raise what one of them has raised."""
+    """Wait for calls in other threads; reraise the first of their errors."""
     for future in futures:
         future.result()
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Compare two versions of oplt, each installed for an interpreter of its own: speed, memory, and equality to the bit.
+"""Compare two versions of oplt, each installed for its own interpreter: speed, memory, and bitwise equality.
 
 Run: OPLT_DATA=<folder> python benchmarks/concurrency/compare.py --python <A> --python <B> [data sets]
      [--presets defaults paper] [--threads 1 2] [--repeats 6]

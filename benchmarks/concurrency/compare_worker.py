@@ -87,7 +87,7 @@ def digest_of_trees(model: OnlinePLT) -> str:
 
 
 def add_cells(digest: Any, cells: Any) -> None:
-    """Add a classifier, or that there is none. The order in which its cells are told does not count."""
+    """Add a classifier, or a missing one, to the digest. The order of its cells does not matter."""
     if cells is None:
         digest.update(b"none")
         return

@@ -109,7 +109,7 @@ class Situations:
         return self._with_learn_one(lambda: self.model.save(self.path), self._save_alone / 5)
 
     def save_in_background(self) -> list[float]:
-        """Save without waiting, and learn one example at once."""
+        """Save without waiting, and learn one example immediately afterwards."""
         return self._repeat(lambda: self._learn_while(self.model.save(self.path, wait=False)))
 
     def predict(self) -> list[float]:

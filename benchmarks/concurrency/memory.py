@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The memory of this process, as Linux tells it. All figures are in bytes; none where there is no /proc."""
+"""The memory of this process, as Linux reports it, in bytes; nothing where there is no /proc."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pathlib import Path
 STATUS = Path("/proc/self/status")
 ROLLUP = Path("/proc/self/smaps_rollup")
 CLEAR = Path("/proc/self/clear_refs")
-INTERVAL = 0.001  # seconds between two looks at RssAnon, whose peak Linux does not keep
+INTERVAL = 0.001  # seconds between two readings of RssAnon, whose peak Linux does not record
 
 
 def status() -> dict[str, int]:
-    """VmRSS, its peak VmHWM, and of VmRSS what is the process's own (RssAnon) and what lies in files (RssFile)."""
+    """VmRSS, its peak VmHWM, and the parts of VmRSS that are private (RssAnon) and in mapped files (RssFile)."""
     return _fields(STATUS)
 
 

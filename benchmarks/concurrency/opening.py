@@ -44,7 +44,7 @@ def work(*arguments: str) -> Any:
 
 
 def share(path: Path, rows: Path, class_name: str, verify: str) -> Any:
-    """Let a first process open the file and predict, and hold on to it while a second one does the same."""
+    """Let a process open the file, predict, and keep it open while a second process does the same."""
     arguments = ("share", str(path), str(rows), class_name, verify)
     with subprocess.Popen(command(*arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
         first.stdout.readline()  # it has predicted

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Lines a second that `oplt.files` reads, in each format, beside what they wait for: decompression, JSON and learning.
+"""Lines per second that `oplt.files` reads in each format, compared with decompression, JSON parsing and learning.
 
 Run: OPLT_DATA=<folder> python benchmarks/micro/files.py nvd-cpe
 

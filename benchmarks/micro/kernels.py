@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What one look-up and one cell cost, beside the memory bandwidth of the same machine in the same run.
+"""The cost of one lookup and of one cell, compared with the memory bandwidth of the same machine in the same run.
 
 Run: python benchmarks/micro/kernels.py
 
 A flat model over few labels is one sibling block (and the root's, of one column), so that each feature of an example
-is looked up twice, and without a gate every label's cell of it takes a step. With few features the block lies in
-the cache; with many, each look-up goes to memory. A step reads and writes a weight and an accumulator: 16 bytes a cell.
+is looked up twice, and without a gate, every label's cell of it is updated. With few features, the block fits into the
+cache; with many, each lookup goes to memory. A step reads and writes a weight and an accumulator: 16 bytes a cell.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""How fast text is read: `load_xmlc` on one thread and on two beside scikit-learn's `load_svmlight_file`.
+"""Parsing speed: `load_xmlc` with one thread and with two, compared with scikit-learn's `load_svmlight_file`.
 
 Run: OPLT_DATA=<folder> python benchmarks/micro/parse.py nvd-cpe tibkat-gnd
 

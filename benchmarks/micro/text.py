@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""How fast texts become features: `TextFeatures` beside scikit-learn's vectorizers, one thread.
+"""Speed of text vectorization: `TextFeatures` compared with scikit-learn's vectorizers, one thread.
 
 Run: OPLT_DATA=<folder> python benchmarks/micro/text.py nvd-cpe
 
 Texts are those of <name>/train.jsonl.xz, a JSON object with a "text" a line. The systems take turns, five rounds;
 medians count, of processor time, which other programs disturb least. All make a sparse matrix with rows of norm 1.
-`HashingVectorizer` keeps no vocabulary and knows no idf: `hash_bits` without idf is its like, and the reference of all
-ratios. scikit-learn leaves out words of one character, unless told otherwise as here.
+`HashingVectorizer` keeps no vocabulary and knows no idf: `hash_bits` without idf is its counterpart, and the reference
+of all ratios. By default, scikit-learn leaves out words of one character; here it does not.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class System:
 
     @property
     def setting(self) -> str:
-        """As in published.csv, where alpha is only told by the table that varies it."""
+        """As in published.csv, where only the table that varies alpha states it."""
         passes = f"p={self.passes}" if self.name != "Parabel" else ""
         parts = [self.policy, f"w={self.warm:g}" if self.warm else "", passes]
         return " ".join(part for part in parts if part)

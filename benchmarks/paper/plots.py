@@ -88,7 +88,7 @@ def precision_against_time(runs: Runs, names: list[str]) -> Any:
 
 
 def progressive(curves: Curves) -> Any:
-    """Figure 2: entropy reduction as the stream goes on."""
+    """Figure 2: entropy reduction over the course of the stream."""
     figure, named = panels(list(curves))
     for name, axis in named:
         for i, (system, points) in enumerate(curves[name].items()):

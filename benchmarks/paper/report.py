@@ -42,7 +42,7 @@ def measured(name: str, wanted: Table, runs: Runs) -> str:
 
 
 def spread(values: list[float | None], measure: str) -> str:
-    """Mean ± standard deviation; a dash where a system does not tell."""
+    """Mean ± standard deviation; a dash where a system does not report it."""
     known = [value for value in values if value is not None]
     if not known:
         return "–"

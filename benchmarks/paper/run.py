@@ -4,7 +4,7 @@
 
 Run: OPLT_DATA=<folder> python benchmarks/paper/run.py [--tables 2 4] [--figure] [--data bibtex] [--out <folder>]
 
-Each run is kept in <out>/runs.jsonl, so that a command that was stopped goes on where it was, and tables share runs.
+Each run is kept in <out>/runs.jsonl, so that an interrupted command resumes where it stopped, and tables share runs.
 Also written: <out>/RESULTS.md and the plots. Times are those of one thread, without loading, by the processor's clock:
 other work on the machine disturbs them little.
 """

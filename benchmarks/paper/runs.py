@@ -16,7 +16,7 @@ Figures = dict[str, float]
 
 
 class Runs:
-    """Figures by data set, system and seed; each new one is written to the file at once."""
+    """Results by data set, system and seed; each new one is written to the file immediately."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -25,7 +25,7 @@ class NotInstalled(Skipped):
 
 @dataclass(frozen=True)
 class Result:
-    """Figures of one run; None where a system does not tell."""
+    """Measurements of one run; None where a system does not report one."""
 
     train_s: float  # without loading
     save_s: float | None  # None: part of train_s

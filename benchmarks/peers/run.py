@@ -36,7 +36,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=BIG, help=f"data sets (default: {' '.join(BIG)})")
     parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), help=f"of {' '.join(SYSTEMS)} (default: all)")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each system (default: 3)")
-    parser.add_argument("--test-rows", type=int, help="only so many rows of the test set (default: all)")
+    parser.add_argument(
+        "--test-rows", type=int, help="use only the first TEST_ROWS rows of the test set (default: all)"
+    )
     parser.add_argument("--out", type=Path, help="folder for results.json and results.md")
     parser.add_argument("--nxc", default=os.environ.get("NXC"), help="path of the program of the paper's authors")
     arguments = parser.parse_args()

@@ -28,7 +28,7 @@ class Stream:
 
     n_labels: int
     n_examples: int
-    n_features: int  # of each example; now and then one less, where words coincide
+    n_features: int  # of each example; occasionally one less, where words coincide
     vocabulary: int = 200_000
     seed: int = 0
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Which default settings? Decided by progressive precision on the training streams; test sets are not looked at.
+"""Choose default settings by progressive precision on the training streams; test sets are not used.
 
 Run: OPLT_DATA=<folder> python benchmarks/tuning/run.py nvd-cpe tibkat-gnd yso-finna-en
 

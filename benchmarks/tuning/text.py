@@ -50,7 +50,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", help="a data set that has raw texts")
-    parser.add_argument("--examples", type=int, help="only so many")
+    parser.add_argument("--examples", type=int, help="use only the first EXAMPLES examples")
     arguments = parser.parse_args()
     stream = load(arguments.name, arguments.examples)
     half = (len(stream) + 1) // 2

@@ -14,11 +14,11 @@
 
 namespace oplt {
 
-/// A growing array of plain values, which are its own or lie in memory that others own, such as a mapped file.
+/// A growing array of plain values, either owned or borrowed from memory with another owner, such as a mapped file.
 ///
-/// What lies elsewhere is only read: whoever wants to change the array calls own() first, which copies it once. Its own
-/// values grow by `realloc`, which remaps the pages of a large array instead of copying them, so that growing does not
-/// double the peak of memory.
+/// Borrowed values are read-only: call own(), which copies them once, before changing the array. Owned values grow by
+/// `realloc`, which remaps the pages of a large array instead of copying them, so that growth does not double peak
+/// memory.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -26,13 +26,13 @@ class Buffer {
  public:
   Buffer() = default;
 
-  /// Values that live as long as `owner` does.
+  /// Borrows values that live as long as `owner`.
   Buffer(std::span<const T> values, std::shared_ptr<const void> owner)
       : data_(const_cast<T*>(values.data())), size_(values.size()), owner_(std::move(owner)) {}
 
   explicit Buffer(std::span<const T> values) { append(values); }
 
-  /// A copy has values of its own, and no room for more.
+  /// A copy owns its values and has no spare capacity.
   Buffer(const Buffer& other) { append(other.view()); }
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer other) noexcept {
@@ -53,21 +53,20 @@ class Buffer {
   const T* end() const { return data_ + size_; }
   std::span<const T> view() const { return {data_, size_}; }
 
-  /// Of values that lie elsewhere; nobody, of its own.
+  /// The owner of borrowed values; null if the values are owned.
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
-  /// Values [begin, begin + n), as values of a type of the same size, where these lie. Not for a buffer of its own
-  /// values.
+  /// Borrows values [begin, begin + n), as values of a type of the same size. Only for a buffer with borrowed values.
   template <class U = T>
   Buffer<U> part(std::size_t begin, std::size_t n) const {
     static_assert(sizeof(U) == sizeof(T) && alignof(U) <= alignof(T));
     return {{reinterpret_cast<const U*>(data_ + begin), n}, owner_};
   }
 
-  /// Of its own values; others' memory is not counted.
+  /// Memory of owned values; borrowed memory is not counted.
   std::size_t memory_bytes() const { return capacity_ * sizeof(T); }
 
-  /// Copies values that lie elsewhere. Everything below needs it to have been called.
+  /// Copies borrowed values. It must be called before any of the members below.
   void own() {
     if (owner_ != nullptr) {
       *this = Buffer(*this);
@@ -81,7 +80,7 @@ class Buffer {
   T* end() { return data_ + size_; }
 
   void push_back(const T& value) {
-    const T copy = value;  // it may lie in this array
+    const T copy = value;  // it may be an element of this array
     make_room(size_ + 1);
     data_[size_++] = copy;
   }
@@ -97,7 +96,7 @@ class Buffer {
   void resize(std::size_t n, const T& value = T{}) {
     resize_uninitialized_from(n, [&](std::size_t from) { std::fill(data_ + from, data_ + n, value); });
   }
-  /// New values are whatever the memory holds.
+  /// New values are not initialized.
   void resize_uninitialized(std::size_t n) {
     resize_uninitialized_from(n, [](std::size_t) {});
   }
@@ -145,8 +144,8 @@ class Buffer {
 
   T* data_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t capacity_ = 0;           // 0 if the values lie elsewhere
-  std::shared_ptr<const void> owner_;  // of values that lie elsewhere
+  std::size_t capacity_ = 0;           // 0 if the values are borrowed
+  std::shared_ptr<const void> owner_;  // of borrowed values
 };
 
 }  // namespace oplt

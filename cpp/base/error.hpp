@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// What the core throws. Each type has a Python class of the same meaning in src/oplt/errors.py.
+// Exceptions of the core. Each type corresponds to a Python class in src/oplt/errors.py.
 #pragma once
 
 #include <stdexcept>
@@ -19,20 +19,20 @@ struct InvalidParameter : std::invalid_argument {
 struct InvalidInput : std::invalid_argument {
   explicit InvalidInput(const std::string& what_is_wrong)
       : std::invalid_argument(what_is_wrong), problem(what_is_wrong) {}
-  /// Found at some place, such as a line of a text.
+  /// With the place of the error, such as a line of a text.
   InvalidInput(const std::string& place, const std::string& what_is_wrong)
       : std::invalid_argument(place + ": " + what_is_wrong), problem(what_is_wrong), where(place) {}
 
   std::string problem;
-  std::string where;  // empty if it has no place
+  std::string where;  // empty if the place is unknown
 };
 
-/// A model that an earlier failure, such as a lack of memory, has left half changed.
+/// A model that an earlier failure, such as running out of memory, left partly updated.
 struct BrokenModel : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A call on several threads goes on in a forked child, where its helper threads are not.
+/// A multi-threaded call continues in a forked child, where its helper threads do not exist.
 struct ForkedCall : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -42,12 +42,12 @@ struct FormatError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A model in a format that this version does not read.
+/// A model in a format version that this version of oplt cannot read.
 struct UnknownFormatVersion : FormatError {
   using FormatError::FormatError;
 };
 
-/// Throws FormatError unless what a file must have holds.
+/// Throws FormatError unless a condition on the content of a file holds.
 inline void expect_format(bool holds, const char* message) {
   if (!holds) {
     throw FormatError(message);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// A forked child has the memory of its parent, but of the threads only the one that forked. The others are gone in the
-// middle of what they were doing.
+// A forked child has the memory of its parent, but only the thread that forked. All other threads vanish in the middle
+// of their work.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace oplt {
 
-/// Forks between the first process and this one: a child has another number than its parent.
+/// Number of forks between the first process and this one, so that a child has a different number from its parent.
 std::uint64_t n_forks();
 
-/// Something that other threads write until it is destroyed. In a child it is not destroyed, only left: a vector whose
-/// memory was being replaced cannot be freed, and a lock that was held cannot be had.
+/// An object that other threads write until it is destroyed. In a child it is leaked instead of destroyed: a vector
+/// whose memory was being replaced cannot be freed, and a lock that was held can never be acquired.
 template <class T>
 class LeftInChild {
  public:

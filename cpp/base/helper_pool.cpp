@@ -11,8 +11,8 @@ namespace oplt {
 
 namespace {
 
-/// A thread's first exception needs memory of its own, and the process is aborted if there is none. So that memory is
-/// taken when the thread starts, after a trial: false if that fails.
+/// A thread's first exception allocates memory, and the process is aborted if that fails. So that memory is allocated
+/// when the thread starts, after a trial allocation; false if the trial fails.
 bool is_ready_to_throw() {
   constexpr std::size_t kFarMore = 65'536;
   void* volatile trial = std::malloc(kFarMore);  // volatile, or the compiler would leave it out
@@ -30,7 +30,7 @@ HelperPool::HelperPool(std::size_t n_helpers) {
     try {
       crew_->threads.emplace_back([this] { work(); });
     } catch (const std::exception&) {
-      break;  // no more threads to be had: the ones there are do all the work
+      break;  // no more threads can be created: the existing ones do all the work
     }
   }
   crew_->finished.wait(lock, [&] { return crew_->n_ready + crew_->n_useless == crew_->threads.size(); });
@@ -54,7 +54,8 @@ HelperPool::~HelperPool() {
 void HelperPool::expect_helpers() const {
   if (crew_.is_in_child() && size() > 0) {
     throw ForkedCall(
-        "the process was forked during this call, and its helper threads do not exist in the child; repeat the call");
+        "the process was forked during this call, and its helper threads do not exist in the child process; repeat the "
+        "call");
   }
 }
 

@@ -17,16 +17,16 @@
 
 namespace oplt {
 
-/// Threads that help the one that made them, the owner: they run tasks, the longest waiting first.
+/// A pool of threads that help the thread that created it, the owner. Tasks run in first-in, first-out order.
 ///
-/// Without helpers, and where no more threads are to be had, the owner runs the tasks itself, in finish(). Tasks may
-/// start others. The first exception of a task is kept for finish(), and all other tasks run nevertheless.
+/// Without helpers, or if no threads can be created, the owner runs the tasks itself, in finish(). Tasks may start
+/// other tasks. The first exception of a task is kept for finish(); all other tasks still run.
 ///
-/// A child that is forked by the owner does not have the helpers. There, everything but the destructor throws
-/// ForkedCall, unless there are no helpers.
+/// A child forked by the owner does not have the helpers. There, everything except the destructor throws ForkedCall,
+/// unless the pool has no helpers.
 class HelperPool {
  public:
-  /// `worker` tells the threads apart: 0 is the owner, helpers are 1, 2, …, size().
+  /// `worker` identifies the thread: 0 is the owner, helpers are 1, 2, …, size().
   using Task = std::function<void(std::size_t worker)>;
 
   explicit HelperPool(std::size_t n_helpers);
@@ -36,7 +36,7 @@ class HelperPool {
 
   std::size_t size() const { return crew_->n_ready; }
 
-  /// Throws ForkedCall in a child, where the helpers are not.
+  /// Throws ForkedCall in a child, which does not have the helpers.
   void expect_helpers() const;
 
   void start(Task task) {
@@ -56,13 +56,13 @@ class HelperPool {
     crew_->changed.notify_all();
   }
 
-  /// Runs the task that waits longest, if there is one.
+  /// Runs the oldest waiting task, if there is one.
   bool run_one(std::size_t worker);
 
-  /// Runs and awaits all tasks. Rethrows what one of them threw.
+  /// Runs all tasks and waits for them. Rethrows the first exception of a task.
   void finish();
 
-  /// Waits a while for the helpers alone; true if all tasks have been run.
+  /// Waits for the helpers for a limited time; true if all tasks have finished.
   bool wait_for(std::chrono::milliseconds patience);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// How long work on several threads is ended from outside, such as by Ctrl-C.
+// Cancellation of long multi-threaded work from outside, such as by Ctrl-C.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace oplt {
 
-/// Asked by all workers of a parallel_for() whether they are to go on.
+/// Checked by all workers of a parallel_for() to see whether they should continue.
 class Interruption {
  public:
   /// Thrown by check() in the other workers once the calling thread has been interrupted.
@@ -20,10 +20,10 @@ class Interruption {
     const char* what() const noexcept override { return "stopped because the calling thread was interrupted"; }
   };
 
-  /// `poll`, which may be empty, is called in the calling thread only; what it throws ends the work.
+  /// `poll`, which may be empty, is called only in the calling thread; an exception from it ends the work.
   explicit Interruption(std::function<void()> poll) : poll_(std::move(poll)) {}
 
-  /// Throws if the work is to end. Worker 0, the calling thread, polls; the others follow its example.
+  /// Throws if the work should end. Worker 0, the calling thread, polls; the other workers follow it.
   void check(std::size_t worker) {
     if (worker != 0) {
       if (stopped_.load(std::memory_order_relaxed)) {
@@ -44,8 +44,8 @@ class Interruption {
   std::atomic<bool> stopped_ = false;
 };
 
-/// Calls `check`, if given, each time that so much work has been done: seldom enough to cost nothing, often enough that
-/// nobody has to wait.
+/// Calls `check`, if given, after a fixed amount of work: seldom enough to cost nothing, often enough that nobody
+/// notices a delay.
 class WorkMeter {
  public:
   /// Values of rows, some ten nanoseconds each.

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// SipHash (Aumasson, Bernstein: SipHash: a fast short-input PRF, INDOCRYPT 2012): who does not know the key cannot
-// choose inputs whose hashes are equal.
+// SipHash (Aumasson, Bernstein: SipHash: a fast short-input PRF, INDOCRYPT 2012): without the key, nobody can choose
+// inputs whose hashes collide.
 #pragma once
 
 #include <bit>
@@ -18,7 +18,7 @@ struct HashKey {
   std::uint64_t low;
   std::uint64_t high;
 
-  /// Another one every time. It must not reach a file.
+  /// A new random key. It must not be saved to a file.
   static HashKey draw() {
     std::random_device device;
     const auto next = [&] { return std::uint64_t{device()} << 32 | device(); };
@@ -27,7 +27,7 @@ struct HashKey {
   }
 };
 
-/// SipHash-1-3, as the hash tables of Python and Rust use it, unless told otherwise.
+/// SipHash-1-3 by default, as in the hash tables of Python and Rust.
 template <int kRounds = 1, int kLastRounds = 3>
 std::uint64_t keyed_hash(const HashKey& key, std::string_view bytes) {
   std::uint64_t a = key.low ^ 0x736F6D6570736575;

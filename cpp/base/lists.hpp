@@ -20,11 +20,10 @@
 
 namespace oplt {
 
-/// Very many growing lists of plain values, by index.
+/// A large number of growing lists of plain values, by index.
 ///
-/// 256 lists are a chunk. Chunks are shared until written: copying all lists copies a handle for each chunk, and
-/// whoever writes a list then copies its chunk alone. The values of lists that were loaded lie in the file until the
-/// list is written.
+/// 256 lists form a chunk. Chunks are copied on write: copying all lists copies a handle per chunk, and a later write
+/// to a list copies only its chunk. The values of loaded lists stay in the file until the list is written.
 template <class T>
 class Lists {
  public:
@@ -38,7 +37,7 @@ class Lists {
     return {piece.data, piece.size};
   }
 
-  /// Makes room for `n` lists, if there are fewer: new ones are empty.
+  /// Resizes to `n` lists, if there are fewer; new lists are empty.
   void resize(std::size_t n) {
     if (n > size_) {
       chunks_.resize((n + kLists - 1) / kLists);
@@ -46,7 +45,7 @@ class Lists {
     }
   }
 
-  // What follows leaves spans of the list dangling that were had before.
+  // The members below invalidate spans of the list.
 
   /// The list, to be changed in place.
   std::span<T> write(std::size_t i) {
@@ -55,7 +54,7 @@ class Lists {
   }
 
   void push_back(std::size_t i, const T& value) {
-    const T copy = value;  // it may lie in the list
+    const T copy = value;  // it may be an element of the list
     Piece& piece = own_piece(i);
     if (piece.size == piece.capacity) {
       piece.grow(std::size_t{piece.size} + 1 + piece.size / 2);
@@ -70,7 +69,7 @@ class Lists {
     --n_values_;
   }
 
-  /// Values that do not lie in the list take the place of those that it has.
+  /// Replaces the values of the list by others, which must not be part of the list.
   void assign(std::size_t i, std::span<const T> values) {
     Piece& piece = chunks_[i / kLists].write().pieces[i % kLists];
     n_values_ += values.size() - piece.size;
@@ -82,7 +81,7 @@ class Lists {
     std::copy(values.begin(), values.end(), piece.data);
   }
 
-  /// Without what lies in a file.
+  /// Excludes values that are still in a file.
   std::size_t memory_bytes() const {
     std::size_t bytes = chunks_.capacity() * sizeof(chunks_[0]);
     for (const Shared<Chunk>& chunk : chunks_) {
@@ -94,7 +93,7 @@ class Lists {
     return bytes;
   }
 
-  /// Writes two arrays: `prefix`/sizes, of the lists, and `prefix`/values, the lists end to end.
+  /// Writes two arrays: `prefix`/sizes, of the lists, and `prefix`/values, the concatenated lists.
   template <class ArrayWriter>
   void save(ArrayWriter& out, const std::string& prefix) const {
     save(out, prefix, [](std::size_t, std::span<T>) {});
@@ -135,11 +134,11 @@ class Lists {
       if (i % kLists == 0) {
         chunk.owner = values.owner();
       }
-      expect_format(sizes[i] <= values.size() - begin, "lists have fewer values than their sizes say");
+      expect_format(sizes[i] <= values.size() - begin, "lists have fewer values than their sizes require");
       chunk.pieces[i % kLists] = {const_cast<T*>(values.data()) + begin, sizes[i], 0};
       begin += sizes[i];
     }
-    expect_format(begin == values.size(), "lists have more values than their sizes say");
+    expect_format(begin == values.size(), "lists have more values than their sizes require");
     return lists;
   }
 
@@ -151,7 +150,7 @@ class Lists {
   struct Piece {
     T* data = nullptr;
     std::uint32_t size = 0;
-    std::uint32_t capacity = 0;  // 0 if the values lie in a file, or there are none
+    std::uint32_t capacity = 0;  // 0 if the values are in a file, or there are none
 
     void release() {
       if (capacity > 0) {
@@ -180,10 +179,10 @@ class Lists {
 
   struct Chunk {
     std::array<Piece, kLists> pieces;
-    std::shared_ptr<const void> owner;  // of what lies in a file
+    std::shared_ptr<const void> owner;  // of the values in a file
 
     Chunk() = default;
-    /// What lies in a file stays there.
+    /// Values in a file stay there.
     Chunk(const Chunk& other) : Chunk() {
       owner = other.owner;
       for (std::size_t j = 0; j < kLists; ++j) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// exp, sigmoid and log made of IEEE additions, multiplications and divisions only. The standard library's differ in
-// the last bit between platforms, and a last bit is enough to grow another tree. Compile with -ffp-contract=off.
+// exp, sigmoid and log, built only from IEEE additions, multiplications and divisions. Those of the standard library
+// differ in the last bit between platforms, which is enough to grow a different tree. Compile with -ffp-contract=off.
 #pragma once
 
 #include <bit>

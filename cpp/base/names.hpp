@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// Settings that are one of a few names.
+// Settings whose value is one of a few names.
 #pragma once
 
 #include <span>

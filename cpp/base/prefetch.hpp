@@ -4,7 +4,7 @@
 
 namespace oplt {
 
-/// Starts to bring what lies there into the cache.
+/// Prefetches an address into the cache.
 inline void prefetch(const void* address) {
 #if defined(__GNUC__)
   __builtin_prefetch(address);

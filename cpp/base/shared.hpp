@@ -8,11 +8,11 @@
 
 namespace oplt {
 
-/// A part of a model that is shared until it is written: a handle on a T that others may hold, too.
+/// A copy-on-write handle to a T, a part of a model that several holders may share.
 ///
-/// Copying a handle copies a pointer. Reading is free. Whoever wants to write calls write(), which copies the T first
-/// if somebody else holds it; all others keep what they had. Different handles may be used by different threads at
-/// once; one handle by one writer, or by any number of readers.
+/// Copying a handle copies a pointer. Reading costs nothing. To write, call write(), which first copies the T if there
+/// are other holders; they keep the old T. Different handles may be used by different threads concurrently; a single
+/// handle may be used by one writer or by any number of readers.
 template <class T>
 class Shared {
  public:
@@ -35,13 +35,13 @@ class Shared {
   const T& operator*() const { return part_->value; }
   const T* operator->() const { return &part_->value; }
 
-  /// Nobody else holds it. What others have read from it happened before.
+  /// There is no other holder, and all reads by former holders happened before.
   bool is_unshared() const { return part_->holders.load(std::memory_order_acquire) == 1; }
 
-  /// The part, to be changed. The reference is valid until the handle is copied or destroyed.
+  /// The part, for writing. The reference is valid until the handle is copied or destroyed.
   T& write() {
     if (!is_unshared()) [[unlikely]] {
-      copy_part();  // apart, so that what is common is short enough to be inlined
+      copy_part();  // a separate function, so that the common path is short enough to be inlined
     }
     return part_->value;
   }

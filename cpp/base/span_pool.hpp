@@ -11,7 +11,7 @@
 
 namespace oplt {
 
-/// Many short arrays that stay where they are and are freed all at once.
+/// Many short arrays that never move and are all freed together.
 template <class T>
 class SpanPool {
  public:
@@ -32,7 +32,7 @@ class SpanPool {
     return result;
   }
 
-  /// Keeps the last and largest piece of memory: many pools are filled and cleared again and again.
+  /// Keeps the last and largest piece of memory, since pools are filled and cleared repeatedly.
   void clear() {
     if (chunks_.size() > 1) {
       chunks_.erase(chunks_.begin(), chunks_.end() - 1);
@@ -51,7 +51,7 @@ class SpanPool {
   std::size_t last_size_ = 0;  // of the last chunk
 };
 
-/// The distinct ones of these values, ascending, in a place of their own. Leaves `values` in no certain order.
+/// Copies the distinct values, ascending, into the pool. Leaves `values` in an unspecified order.
 template <class T>
 std::span<const T> keep_distinct(std::vector<T>& values, SpanPool<T>& pool) {
   std::sort(values.begin(), values.end());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// The words shared by the whole core: identifiers, the number type, and views (spans, never owners).
+// The types shared by the whole core: identifiers, the number type, and views (spans, never owners).
 #pragma once
 
 #include <cstddef>
@@ -32,15 +32,15 @@ struct RowView {
   std::size_t size() const { return features.size(); }
 };
 
-/// One example to learn. `labels` are distinct; none at all is an example without a label. If the policy never grows,
-/// all of them are in the tree.
+/// One training example. `labels` are distinct and may be empty. If the policy never extends the tree, all of them are
+/// in the tree.
 struct Example {
   RowView x;
   std::span<const LabelId> labels;
   Real weight;
 };
 
-/// Many rows end to end: row i is [indptr[i], indptr[i + 1]).
+/// Concatenated rows: row i is [indptr[i], indptr[i + 1]).
 struct RowBounds {
   std::span<const std::int64_t> indptr;
 

@@ -4,7 +4,7 @@
 
 namespace oplt {
 
-/// A T that is of use only while something is being done: whoever copies its owner does not copy it.
+/// Temporary memory of type T, which is not copied when its owner is copied.
 template <class T>
 struct WorkingMemory : T {
   WorkingMemory() = default;

@@ -10,14 +10,14 @@
 namespace oplt {
 
 /// Batch training: each classifier minimises |w|²/2 + cost · (sum of weight · loss of its examples). The defaults are
-/// in one place, in Python.
+/// defined in Python.
 struct BatchParams {
   Loss loss;
   double cost;
-  double tolerance;              // a classifier is good enough when its dual gradients are this near to optimal ones
+  double tolerance;              // stop when the dual gradients of a classifier are this close to optimal
   std::uint32_t max_iterations;  // passes over the examples of a node
   Real prune;                    // smaller weights are dropped
-  std::uint64_t seed;            // of the order of the steps
+  std::uint64_t seed;            // seed of the order of the steps
 };
 
 }  // namespace oplt

@@ -22,8 +22,8 @@ namespace {
 
 using ExampleId = std::uint32_t;
 
-/// Which examples have labels below a node: the labels' lists of examples lie end to end in the order in which the
-/// leaves hang in the tree, so that those below any node are one piece.
+/// The examples that have labels below a node: the lists of examples of all labels are concatenated in the order of the
+/// leaves in the tree, so that those below any node are contiguous.
 class ExamplesBelow {
  public:
   ExamplesBelow(const LabelTree& tree, std::span<const Example> examples)
@@ -105,8 +105,8 @@ class Renumbering {
   std::vector<std::uint32_t> old_of_;
 };
 
-/// One thread at work: solves the classifiers of one node's children after the other. Calls `check` every now and then;
-/// what it throws leaves the trainer unusable.
+/// The work of one thread: solves the classifiers of one node's children after the other. Calls `check` regularly; an
+/// exception from it leaves the trainer unusable.
 class NodeTrainer {
  public:
   NodeTrainer(const BatchParams& params, std::span<const Example> examples, FeatureId n_features,
@@ -229,7 +229,7 @@ class NodeTrainer {
   std::vector<KeptWeight> kept_;
 };
 
-/// A block whose only classifier is sure, whatever the example.
+/// A block whose only classifier always predicts 1.
 SiblingBlock certain_block(Loss loss) {
   // Scores that become exactly 1: where the squared hinge ends, and far beyond where a sigmoid is rounded to 1.
   const ChildWeight weight{0, loss == Loss::kSquaredHinge ? Real{1} : Real{87}};
@@ -238,7 +238,7 @@ SiblingBlock certain_block(Loss loss) {
   return block;
 }
 
-/// Internal nodes, those with the most work first: they should not be the last that a thread is busy with.
+/// Internal nodes, those with the most work first, so that no thread is left with a large node at the end.
 std::vector<NodeId> by_work(const LabelTree& tree, const ExamplesBelow& below) {
   std::vector<std::pair<std::size_t, NodeId>> nodes;
   for (NodeId v = 0; v < tree.n_nodes(); ++v) {
@@ -300,7 +300,7 @@ Plt train_batch(const BatchParams& params, LabelTree tree, std::span<const Examp
     for (const NodeId child : tree.children(v)) {
       positives.push_back(below.of(child));
     }
-    // An order of steps of its own for each node, whoever trains it.
+    // Each node has its own order of steps, whichever thread trains it.
     (*block_of)[v] = (*trainers)[worker].train(below.of(v), positives, Random(Random(params.seed + v).next()));
   };
   parallel_for(order.size(), threads, train, &interruption);

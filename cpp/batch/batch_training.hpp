@@ -17,9 +17,9 @@ namespace oplt {
 /// those of a node's children see the examples that have a label below the node. All labels must be in the
 /// tree, and the rows have the constant feature. The weight of an example multiplies the cost of its losses.
 ///
-/// Goes node by node: the examples of a node are gathered once for all its children, on up to `threads` threads, upon
-/// whose number the model does not depend. If every example has a label, P(some label is relevant) is exactly 1.
-/// Calls `poll`, if given, in the calling thread every now and then; what it throws ends the training.
+/// Proceeds node by node: the examples of a node are gathered once for all its children, on up to `threads` threads.
+/// The model does not depend on the number of threads. If every example has a label, P(some label is relevant) is
+/// exactly 1. Calls `poll`, if given, regularly in the calling thread; an exception from it ends the training.
 Plt train_batch(const BatchParams& params, LabelTree tree, std::span<const Example> examples, std::size_t threads,
                 const std::function<void()>& poll = {});
 

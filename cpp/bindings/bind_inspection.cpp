@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// What is in a model, for people who look at it.
+// Inspection of models.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
@@ -46,7 +46,7 @@ std::optional<NumpyArray<std::uint32_t>> label_counts(const ModelState& state) {
   return counts ? std::optional(to_numpy(*std::move(counts))) : std::nullopt;
 }
 
-/// What tree_sizes() tells of one tree.
+/// The sizes of one tree, for tree_sizes().
 struct TreeSizes {
   std::uint32_t depth;
   std::vector<std::uint32_t> n_labels;  // by node

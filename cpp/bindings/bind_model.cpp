@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// Models that learn, and batch training.
+// Online models, and batch training.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -39,7 +39,7 @@ std::span<const Real> view_or_empty(const std::optional<Values>& weights) {
   return weights ? view(*weights) : std::span<const Real>{};
 }
 
-/// A copy: a model goes on by itself.
+/// A copy: the model is independent of the original.
 Encoder encoder_for(const LockedTextFeatures* text) {
   return text == nullptr ? Encoder() : Encoder(TextFeatures(*text->snapshot()));
 }
@@ -119,7 +119,7 @@ void bind_model(nb::module_& m) {
             return without_gil(
                 [&] { return model.read([&](const ModelState& state) { return known_labels(state, list); }); });
           },
-          "names"_a, "Which of these names are labels.")
+          "names"_a, "For each name, whether it is a label.")
       .def(
           "labels_since",
           [](const OnlineModel& model, std::uint32_t begin, std::uint32_t most) {
@@ -131,7 +131,7 @@ void bind_model(nb::module_& m) {
             }
             return std::pair(n_labels, NameObjects(found));
           },
-          "begin"_a, "most"_a, "The number of labels; and the names of those from an id on, at most so many.")
+          "begin"_a, "most"_a, "The number of labels, and the names from id `begin` on, at most `most` of them.")
       .def(
           "feature_kinds",
           [](const OnlineModel& model, std::uint32_t begin) {

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// The short way for one example in the most usual form: a dict of floats or ints, or a text, and a list of labels.
-// Whatever is unusual or wrong is left to the long way through src/oplt/validation.py, which knows all forms and all
-// errors.
+// The fast path for one example in the usual form: a dict of floats or ints, or a text, and a list of labels.
+// Everything else, and all errors, take the slow path through src/oplt/validation.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -34,8 +33,8 @@ namespace {
 
 using LabelAndProbability = std::pair<nb::any, Real>;
 
-/// The names and values of one example. The texts belong to the Python objects, which are held on to by a copy of the
-/// dict: a key's __index__ may change the dict that was given, and so may another thread while the call waits.
+/// The names and values of one example. The texts belong to the Python objects, which a copy of the dict keeps alive: a
+/// key's __index__ may change the original dict, and so may another thread while the call waits.
 struct OneRow {
   nb::dict owner;
   std::vector<Name> names;
@@ -45,7 +44,7 @@ struct OneRow {
 /// One example of the usual form, as a model takes it.
 class OneInput {
  public:
-  /// Not for an example that has another form: then holds() is false.
+  /// If the example has another form, holds() is false.
   OneInput(nb::handle x, bool takes_texts);
 
   bool holds() const { return text_ || row_; }
@@ -133,7 +132,7 @@ struct OneLabelSet {
   std::vector<Name> names;
 };
 
-/// 0 and 1, and more of them than there are such labels: a row of an indicator matrix, which the long way refuses.
+/// More than two values that are all 0 or 1: a row of an indicator matrix, which the slow path rejects.
 bool is_indicator(const std::vector<Name>& names) {
   const auto is_zero_or_one = [](const Name& name) {
     return !name.is_text() && (name.number == 0 || name.number == 1);
@@ -170,7 +169,7 @@ OneInput::OneInput(nb::handle x, bool takes_texts) {
   }
 }
 
-/// False if the example has not the usual form; then nothing has happened.
+/// Returns false, without any effect, if the example does not have the usual form.
 bool learn_one(OnlineModel& model, nb::handle x, nb::handle labels, nb::handle weight) {
   const OneInput input(x, model.takes_texts());
   const std::optional<OneLabelSet> label_set = usual_labels(labels);
@@ -212,7 +211,7 @@ Answer to_python(const std::vector<NamedLabel>& named) {
   return result;
 }
 
-/// Labels and probabilities, or None if the example has not the usual form.
+/// Labels and probabilities, or None if the example does not have the usual form.
 Answer predict_one_of_state(const ModelState& state, nb::handle x, const SearchParams& params) {
   const OneInput input(x, state.encoder->takes_texts());
   if (!input.holds()) {
@@ -221,7 +220,7 @@ Answer predict_one_of_state(const ModelState& state, nb::handle x, const SearchP
   return to_python(without_gil([&] { return predict_named(state, input.view(), params); }));
 }
 
-/// What takes long to answer is asked of a snapshot: whoever learns would wait for it, and others for them.
+/// Slow predictions use a snapshot: otherwise the training thread would wait for them, and others for that thread.
 Answer predict_one(const OnlineModel& model, nb::handle x, const SearchParams& params) {
   constexpr std::size_t kMany = 200;
   const OneInput input(x, model.takes_texts());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// What has been learnt, and the files that it is kept in.
+// The trained state, and model files.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -100,7 +100,7 @@ PredictionArrays predict(const ModelState& state, nb::handle x, const SearchPara
           to_numpy(std::move(found.probabilities))};
 }
 
-/// Runs without the GIL, but for the calls of `write`, so that other threads go on while a large model is saved.
+/// Runs without the GIL, except for the calls of `write`, so that other threads continue while a large model is saved.
 /// Returns the checksum of the table of contents.
 nb::bytes save(const ModelState& state, const nb::bytes& settings, const Write& write) {
   const std::span<const std::byte> encoded(static_cast<const std::byte*>(settings.data()), settings.size());

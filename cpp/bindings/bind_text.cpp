@@ -33,7 +33,7 @@ Matrix to_matrix(TextMatrix rows) {
   return {to_numpy(std::move(rows.values)), to_numpy(std::move(rows.ids)), to_numpy(std::move(rows.indptr))};
 }
 
-/// The rows of all texts by those of a piece. Ctrl-C and other signals are looked for between two pieces.
+/// Computes the rows of all texts piece by piece. Ctrl-C and other signals are handled between two pieces.
 template <class RowsOf>
 TextMatrix piece_by_piece(Texts texts, RowsOf rows_of) {
   constexpr std::size_t kPiece = 1024;
@@ -113,7 +113,7 @@ LockedTextFeatures* load(const TextParams& params, const Array<std::uint8_t>& sa
   return new LockedTextFeatures(std::move(features));
 }
 
-/// Asks the terms without the GIL, which is never held while a turn is waited for.
+/// Reads the terms without the GIL, which is never held while waiting for a turn.
 template <class Answer>
 Answer ask(const LockedTextFeatures& text, Answer (TermTable::*question)() const) {
   return without_gil([&] { return text.read([&](const auto& features) { return (features->terms().*question)(); }); });
@@ -153,13 +153,13 @@ void bind_text(nb::module_& m) {
           "params"_a)
       .def_static("load", &load, "params"_a, "saved"_a, nb::rv_policy::take_ownership)
       .def("save", &save)
-      .def("learn", &learn, "texts"_a, "(values, ids, indptr) of the rows, each as it was when it was learnt.")
+      .def("learn", &learn, "texts"_a, "(values, ids, indptr) of the rows, each computed when its text was learnt.")
       .def("transform", &transform, "texts"_a, "(values, ids, indptr) of the rows.")
       .def("hold", [](LockedTextFeatures& text) { without_gil([&] { text.hold(); }); })
       .def("release", &LockedTextFeatures::release)
       .def("release_in_child", &LockedTextFeatures::release_in_child)
       .def("names", &names, "By id.")
-      .def("counts", &counts, "By id, the number of texts that have the term.")
+      .def("counts", &counts, "By id, the number of texts that contain the term.")
       .def_prop_ro("n_texts", [](const LockedTextFeatures& text) { return ask(text, &TermTable::n_texts); })
       .def_prop_ro("n_features", [](const LockedTextFeatures& text) { return ask(text, &TermTable::size); })
       .def_prop_ro("memory_bytes", [](const LockedTextFeatures& text) { return ask(text, &TermTable::memory_bytes); });

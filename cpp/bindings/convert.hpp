@@ -53,8 +53,8 @@ nb::object from_name(const Name& name);
 
 nb::list label_names(const ModelState& state, std::span<const LabelId> ids);
 
-/// Names from a list of str and int, which are held on to: an element's __index__ may change the list, and so may other
-/// threads. Or from an array of int32, which must outlive it.
+/// Names from a list of str and int, which is kept alive by a copy: an element's __index__ may change the list, and so
+/// may other threads. Or from an array of int32, which must outlive this object.
 class PythonNames {
  public:
   explicit PythonNames(nb::handle names);
@@ -67,12 +67,12 @@ class PythonNames {
   std::span<const std::int32_t> numbers_;
 };
 
-/// Which of some names are labels of a model, or features.
+/// For each name, whether it is a label, or a feature, of a model.
 std::vector<bool> known_labels(const ModelState& state, const PythonNames& names);
 std::vector<bool> known_features(const ModelState& state, const PythonNames& names);
 
-/// The number of labels; and copies of the names of those from an id on, at most so many. A text is empty if the name
-/// is a number.
+/// The number of labels, and copies of the names from id `begin` on, at most `most` of them. A text is empty if the
+/// name is a number.
 using NewLabels = std::pair<std::uint32_t, std::vector<std::pair<std::string, std::int64_t>>>;
 NewLabels labels_since(const ModelState& state, std::uint32_t begin, std::uint32_t most);
 
@@ -81,8 +81,8 @@ NewLabels labels_since(const ModelState& state, std::uint32_t begin, std::uint32
 using FeatureKinds = std::tuple<std::uint32_t, bool, bool, std::int64_t>;
 FeatureKinds feature_kinds(const ModelState& state, std::uint32_t begin);
 
-/// Texts from a list of str, which are held on to: other threads may change the list. Lone surrogates, which are no
-/// characters, become bytes that are not UTF-8, which end a word.
+/// Texts from a list of str, which are kept alive, because other threads may change the list. Unpaired surrogates
+/// become bytes that are not UTF-8, which end a word.
 class PythonTexts {
  public:
   explicit PythonTexts(nb::handle texts);

@@ -8,7 +8,7 @@
 
 namespace oplt::bindings {
 
-/// What does not need Python runs without the GIL; a turn with a model is only ever waited for without it.
+/// Code that does not need Python runs without the GIL, and so does waiting for a turn with a model.
 template <class Work>
 auto without_gil(Work work) {
   const nanobind::gil_scoped_release release;
@@ -23,7 +23,8 @@ inline void raise_if_interrupted() {
   }
 }
 
-/// What asks for Ctrl-C in this thread; nothing unless it is the main one, which alone is told of signals.
+/// The function that polls for Ctrl-C in this thread; empty unless it is the main thread, the only one that receives
+/// signals.
 inline std::function<void()> poll_of_this_thread() {
   const auto threading = nanobind::module_::import_("threading");
   const bool is_main = threading.attr("current_thread")().is(threading.attr("main_thread")());

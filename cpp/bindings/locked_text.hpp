@@ -10,8 +10,8 @@
 
 namespace oplt::bindings {
 
-/// Text features on their own, without a model. One thread at a time changes them, any number read. Both must be short,
-/// and must not run Python: a signal handler could want a turn that its own thread has.
+/// Text features without a model. One thread at a time changes them, any number read. Both must be short, and must not
+/// run Python: a signal handler could wait for a turn that its own thread has.
 class LockedTextFeatures {
  public:
   explicit LockedTextFeatures(TextFeatures features) : features_(std::move(features)) {}
@@ -38,7 +38,7 @@ class LockedTextFeatures {
     return read(features_);
   }
 
-  /// As they are now, for what takes longer. While somebody has it, learning copies them first.
+  /// The present features, for longer work. While there are other holders, learning copies them first.
   Shared<TextFeatures> snapshot() const {
     return read([](const Shared<TextFeatures>& features) { return features; });
   }

@@ -17,7 +17,7 @@
 
 namespace oplt::bindings {
 
-/// The bytes of a file: mapped, so that processes share them and only what is looked at is read; or copied.
+/// The bytes of a file: mapped, so that processes share them and only accessed pages are read; or copied.
 struct FileBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
@@ -29,8 +29,7 @@ inline FileBytes copied_bytes(std::span<const std::byte> bytes) {
 }
 
 #ifdef OPLT_CAN_MAP
-/// Empty if the system refuses, with the reason in errno; a lack of memory is thrown. The file may be closed
-/// afterwards.
+/// Empty if mapping fails, with the reason in errno; running out of memory throws. The file may be closed afterwards.
 inline FileBytes mapped_bytes(int file) {
   struct stat facts{};
   if (fstat(file, &facts) != 0 || facts.st_size == 0) {

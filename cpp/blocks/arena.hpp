@@ -14,8 +14,8 @@
 
 namespace oplt {
 
-/// Pieces of 8-byte words in one growing buffer, addressed by offset; freed pieces are used again. The buffer may lie
-/// in a mapped file until it is written (Buffer).
+/// Pieces of 8-byte words in one growing buffer, addressed by offset; freed pieces are reused. The buffer may be in a
+/// mapped file until it is written (Buffer).
 class Arena {
  public:
   using Word = std::uint64_t;
@@ -26,7 +26,7 @@ class Arena {
   Word* at(std::uint32_t offset) { return words_.data() + offset; }
   const Word* at(std::uint32_t offset) const { return words_.data() + offset; }
 
-  /// To be called before anything is written.
+  /// Must be called before the first write.
   void own() { words_.own(); }
   bool is_own() const { return words_.is_own(); }
 
@@ -45,7 +45,7 @@ class Arena {
     return static_cast<std::uint32_t>(offset);
   }
 
-  /// Gives back the n words at an offset. The freed words themselves link the list of free pieces of this size.
+  /// Frees the n words at an offset. The freed words themselves link the free list of this size.
   void release(std::uint32_t offset, std::size_t n) {
     if (n >= free_.size()) {
       free_.resize(n + 1, kNone);

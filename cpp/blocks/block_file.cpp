@@ -11,7 +11,7 @@ namespace oplt {
 
 namespace {
 
-/// What `blocks` has of each. In `cells`, its slots come first, then its words: both are 8 bytes a piece.
+/// The entry of a block in `blocks`. In `cells`, its slots come first, then its words, 8 bytes each.
 struct BlockHeader {
   std::uint32_t flags;
   std::uint32_t n_children;
@@ -46,7 +46,7 @@ BlockHeader header_of(const SiblingBlock& block, std::size_t n_rows, std::size_t
           n_words};
 }
 
-/// Where each row lies comes first, then the rows, one at a time: a block is never twice in memory.
+/// The offsets of all rows come first, then the rows, one at a time, so that a block is never in memory twice.
 BlockHeader append_canonical(const SiblingBlock& block, ArrayWriter& out) {
   std::vector<Slot> rows;
   std::size_t n_words = 0;
@@ -66,7 +66,7 @@ BlockHeader append_canonical(const SiblingBlock& block, ArrayWriter& out) {
   return header_of(block, rows.size(), offsets.slots().size(), n_words);
 }
 
-/// What still lies in the file that it was loaded from is as it was saved.
+/// A block that is still in the file that it was loaded from is already canonical.
 BlockHeader append(const SiblingBlock& block, ArrayWriter& out) {
   const PackedRows& rows = block.rows();
   if (rows.is_own()) {
@@ -125,14 +125,14 @@ Blocks load_blocks(const ArrayReader& in, const std::string& prefix) {
   };
   for (const BlockHeader& header : headers) {
     expect(header.mask_words == SiblingBlock::mask_words_for_children(header.n_children),
-           "its masks do not fit its number of children");
-    expect(has_enough_slots(header), "its slots are not enough for its rows");
+           "its masks do not match its number of children");
+    expect(has_enough_slots(header), "it has too few slots for its rows");
     FeatureRows offsets(cells.part<Slot>(take(header.n_slots), header.n_slots), header.n_rows);
     Arena arena(cells.part(take(header.n_words), header.n_words));
     PackedRows rows(header.mask_words, content_of(header), std::move(offsets), std::move(arena));
     blocks.emplace_back(SiblingBlock((header.flags & kHasAuxiliary) != 0, header.n_children, std::move(rows)));
   }
-  expect(next == cells.size(), "cells are left over");
+  expect(next == cells.size(), "there are superfluous cells");
   return blocks;
 }
 

@@ -14,14 +14,14 @@
 
 namespace oplt {
 
-/// By BlockId. They never move while others are added: helpers hold on to them.
+/// By BlockId. Blocks do not move when others are added, because helpers keep pointers to them.
 using Blocks = std::deque<Shared<SiblingBlock>>;
 
-/// Writes these blocks, in this order, one at a time.
+/// Writes the blocks in this order, one at a time.
 void save_blocks(const Blocks& blocks, std::span<const BlockId> order, ArrayWriter& out, const std::string& prefix);
 
-/// The blocks in the order in which they were saved. They lie in the file until they are written. Throws FormatError if
-/// one would lie outside of it; everything else is left to SiblingBlock::check().
+/// The blocks in the order in which they were saved. They stay in the file until they are written. Throws FormatError
+/// if one would extend beyond the file; SiblingBlock::check() checks everything else.
 Blocks load_blocks(const ArrayReader& in, const std::string& prefix);
 
 }  // namespace oplt

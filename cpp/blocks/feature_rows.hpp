@@ -15,8 +15,8 @@
 
 namespace oplt {
 
-/// Feature id -> where its row lies in the block: an open-addressing map with linear probing, 8 bytes a slot.
-/// Nothing is ever erased: a block that loses rows is rebuilt.
+/// A map from feature ids to the offsets of their rows in the block: open addressing with linear probing, 8 bytes per
+/// slot. Entries are never erased: a block that loses rows is rebuilt.
 class FeatureRows {
  public:
   struct Slot {
@@ -26,13 +26,13 @@ class FeatureRows {
 
   FeatureRows() = default;
 
-  /// Slots that were saved, `size` of them not empty. Their number is a power of two, or 0.
+  /// Restores saved slots, `size` of which are not empty. Their number is a power of two, or 0.
   FeatureRows(Buffer<Slot> slots, std::size_t size) : slots_(std::move(slots)), size_(size) { set_shift(); }
 
   std::size_t size() const { return size_; }
   std::size_t memory_bytes() const { return slots_.memory_bytes(); }
 
-  /// To be called before anything is written.
+  /// Must be called before the first write.
   void own() { slots_.own(); }
 
   /// The feature's row, or kNone.
@@ -43,15 +43,15 @@ class FeatureRows {
     return slots_[slot_of(feature)].row;
   }
 
-  /// Starts to bring the feature's slot into the cache.
+  /// Prefetches the feature's slot.
   void prefetch(FeatureId feature) const {
     if (!slots_.empty()) {
       oplt::prefetch(slots_.data() + home_of(feature));
     }
   }
 
-  /// Makes room for n features. Needed before copying from another map in the order of its slots: that is the order of
-  /// the hash, and a smaller map would pile all of them up at its beginning.
+  /// Reserves space for n features. Needed before copying from another map in slot order: that is hash order, and a
+  /// smaller map would cluster all entries at its beginning.
   void reserve(std::size_t n) {
     std::size_t n_slots = std::max<std::size_t>(4, slots_.size());
     while (n * 4 > n_slots * 3) {
@@ -62,8 +62,8 @@ class FeatureRows {
     }
   }
 
-  /// Inserts the feature or gives it another row. The latter needs no memory and so never fails: the former row may be
-  /// gone already.
+  /// Inserts the feature or changes its row. The latter needs no memory and so cannot fail, even if the old row has
+  /// already been freed.
   void set(FeatureId feature, std::uint32_t row) {
     if (find(feature) == kNone) {
       reserve(size_ + 1);
@@ -72,10 +72,11 @@ class FeatureRows {
     slots_[slot_of(feature)] = {feature, row};
   }
 
-  /// All slots, in no meaningful order, empty ones included.
+  /// All slots, in an unspecified order, empty ones included.
   std::span<const Slot> slots() const { return slots_.view(); }
 
-  /// Whether the feature of a slot that is not empty is found there. If all are, no feature is there twice.
+  /// Whether a lookup of the feature in a non-empty slot finds that slot. If this holds for all slots, no feature
+  /// occurs twice.
   bool finds(std::size_t slot) const { return slot_of(slots_[slot].feature) == slot; }
 
  private:

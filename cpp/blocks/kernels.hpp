@@ -34,7 +34,7 @@ struct Kernels {
 
   /// Gives each row the cells that it is to have (`after`: mask_words for each row, what it has and the active ones
   /// among them) and lets all active cells take a step of AdaGrad: G += g², w -= learning_rate · g / sqrt(eps + G),
-  /// with g = gradient · value. The rows' accumulators already lie where the mask after the step wants them.
+  /// with g = gradient · value. The rows' accumulators are already in the places that the mask after the step requires.
   void (*step)(MaskWord* const* rows, const MaskWord* after, const Real* values, std::size_t n_rows,
                std::uint32_t mask_words, const StepParams& params);
 

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// How a row of a sibling block lies in memory, in words of 8 bytes:
+// The memory layout of a row of a sibling block, in words of 8 bytes:
 //
 //   mask words (64 columns each) | weights of the cells | their accumulators
 //
-// Cells are those columns whose bit is set, ascending. Weights and accumulators have room for capacity_for(count)
-// cells each, so that the layout follows from the mask alone. Rows that only predict have no accumulators and no room
-// to grow (RowContent).
+// Cells are the columns whose bits are set, ascending. Weights and accumulators have space for capacity_for(count)
+// cells each, so that the mask alone determines the layout. Rows for prediction only have no accumulators and no spare
+// capacity (RowContent).
 //
 // Column 0 is the auxiliary classifier, from which new columns are made (AddLeaf, Algorithm 6). A row that has a cell
 // of it does not get a cell for each new column: *the columns above its last cell are pending*, they are the inverse of
@@ -54,14 +54,14 @@ void for_each_bit(std::span<const MaskWord> mask, Visit visit) {
   }
 }
 
-/// Cells that are reserved for `count` of them. Powers of two: rows that outgrow their place leave room that others can
-/// use, which finer steps waste (measured: they need more memory, and time to move rows).
+/// Capacity for `count` cells, a power of two: rows that outgrow their space leave pieces that other rows can reuse.
+/// Finer steps need more memory, and more time to move rows (measured).
 inline std::uint32_t capacity_for(std::uint32_t count) { return std::bit_ceil(count); }
 
-/// What the rows of a block hold for each of their cells.
+/// The content of the cells of a block.
 enum class RowContent : std::uint8_t {
   kWeightsAndAccumulators,
-  kWeights,      // for classifiers that take no more steps
+  kWeights,      // for classifiers that are no longer updated
   kHalfWeights,  // the same in half precision
 };
 
@@ -71,7 +71,7 @@ struct RowShape {
   std::uint32_t mask_words;
   Column n_columns;  // with column 0
 
-  /// The columns of a word that exist.
+  /// The existing columns of a word.
   MaskWord columns_in(std::uint32_t word) const {
     const std::uint32_t before = word * kWordColumns;
     if (n_columns <= before) {
@@ -85,7 +85,7 @@ struct RowShape {
 /// so its bits.
 inline Real inverse_weight(Real auxiliary) { return Real{0} - auxiliary; }
 
-/// Which columns of a row are pending, those that do not exist yet included.
+/// The pending columns of a row, including columns that do not exist yet.
 class PendingColumns {
  public:
   PendingColumns(const MaskWord* mask, std::uint32_t mask_words) : first_word_(mask_words) {

@@ -148,12 +148,12 @@ void PackedRows::check(RowShape shape, std::uint32_t n_features) const {
     }
     ++n_found;
     expect(feature < n_features || feature == kBiasFeature, "a feature has no name");
-    expect(offsets_.finds(i), "a feature is not where it is looked for");
+    expect(offsets_.finds(i), "a feature cannot be found");
     const MaskWord bit = MaskWord{1} << (row % kWordColumns);
     expect(row < words().size() && (begins[row / kWordColumns] & bit) != 0, "a feature has no row of its own");
     begins[row / kWordColumns] &= ~bit;
   }
-  expect(n_found == offsets_.size() && n_found == n_rows, "its rows are not as many as it says");
+  expect(n_found == offsets_.size() && n_found == n_rows, "its number of rows is wrong");
 }
 
 /// Goes through the words in their order, which is that of memory, and marks where rows begin. Returns how many do.
@@ -174,7 +174,8 @@ std::size_t PackedRows::check_rows(RowShape shape, std::span<MaskWord> begins) c
     expect(offset <= n_all, "a row reaches beyond the end");
     expect(found.halves == nullptr ? all_finite(found.weights, found.count) : all_finite(found.halves, found.count),
            "a weight is not finite");
-    expect(!has_accumulators() || all_sums(found.accumulators, found.count), "an accumulator is no sum of squares");
+    expect(!has_accumulators() || all_sums(found.accumulators, found.count),
+           "an accumulator is negative or not finite");
   }
   return n_rows;
 }

@@ -16,11 +16,11 @@
 
 namespace oplt {
 
-/// The rows of a sibling block (packed_row.hpp) by feature, all of the same number of mask words. They lie in one
-/// arena, at offsets; what is read from there is valid until the next row is added or grows.
+/// The rows of a sibling block (packed_row.hpp) by feature, all with the same number of mask words. They are stored in
+/// one arena, at offsets; pointers into it are valid until the next row is added or grows.
 class PackedRows {
  public:
-  /// A row, taken apart. Writable, so that one type serves readers and writers.
+  /// The parts of a row. Writable, so that one type serves readers and writers.
   struct Row {
     MaskWord* mask;
     Real* weights;        // null if they are halves
@@ -37,22 +37,22 @@ class PackedRows {
   explicit PackedRows(std::uint32_t mask_words = 1, RowContent content = RowContent::kWeightsAndAccumulators)
       : mask_words_(mask_words), content_(content) {}
 
-  /// Rows that were saved: what slots() and words() gave.
+  /// Restores saved rows from what slots() and words() returned.
   PackedRows(std::uint32_t mask_words, RowContent content, FeatureRows offsets, Arena arena)
       : mask_words_(mask_words), content_(content), offsets_(std::move(offsets)), arena_(std::move(arena)) {}
 
   std::span<const FeatureRows::Slot> slots() const { return offsets_.slots(); }
   std::span<const Arena::Word> words() const { return arena_.words(); }
 
-  /// To be called before anything is written: the rows may lie in a mapped file.
+  /// Must be called before the first write, because the rows may be in a mapped file.
   void own() {
     offsets_.own();
     arena_.own();
   }
   bool is_own() const { return arena_.is_own(); }
 
-  /// For rows that were saved. Throws FormatError unless these are rows of such a shape, of finite numbers and of
-  /// features below n_features or the constant one, each of which find() finds.
+  /// For restored rows. Throws FormatError unless the rows have this shape, their numbers are finite, and their
+  /// features are below n_features or the constant one, each found by find().
   void check(RowShape shape, std::uint32_t n_features) const;
 
   std::uint32_t mask_words() const { return mask_words_; }
@@ -61,9 +61,9 @@ class PackedRows {
   std::size_t size() const { return offsets_.size(); }
   std::size_t memory_bytes() const { return offsets_.memory_bytes() + arena_.memory_bytes(); }
 
-  /// Where the feature's row lies, or kNone.
+  /// The offset of the feature's row, or kNone.
   std::uint32_t find(FeatureId feature) const { return offsets_.find(feature); }
-  /// Starts to bring what find() reads into the cache.
+  /// Prefetches what find() reads.
   void prefetch(FeatureId feature) const { offsets_.prefetch(feature); }
 
   /// The row's words. The const version is for kernels that only read, but share a type of arguments with those that
@@ -76,7 +76,7 @@ class PackedRows {
   /// The length of a row of this many cells.
   std::size_t n_words(std::uint32_t count) const;
 
-  /// Makes room for n features: needed before copying from other rows (FeatureRows::reserve).
+  /// Reserves space for n features; needed before copying from other rows (FeatureRows::reserve).
   void reserve(std::size_t n) { offsets_.reserve(n); }
 
   /// A new row with this mask (or these first words of it); its cells are zeros.
@@ -88,11 +88,11 @@ class PackedRows {
   /// Adds a row with this mask and the last cells of another one.
   void add_copy(FeatureId feature, const Row& from, std::span<const MaskWord> mask);
 
-  /// Where the feature's row lies after room was made for the cells that it is to have. `offset`: where it lies now, or
+  /// Makes space for the new cells of a feature's row and returns its new offset. `offset` is its present offset, or
   /// kNone for a new row, which has no cells yet.
   std::uint32_t make_room(FeatureId feature, std::uint32_t offset, std::span<const MaskWord> after);
 
-  /// Calls visit(feature, row) for each row, in no meaningful order.
+  /// Calls visit(feature, row) for each row, in an unspecified order.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const FeatureRows::Slot& slot : offsets_.slots()) {
@@ -102,7 +102,7 @@ class PackedRows {
     }
   }
 
-  /// The features and where their rows lie, ascending.
+  /// The features and the offsets of their rows, ascending.
   std::vector<FeatureRows::Slot> sorted() const;
 
  private:

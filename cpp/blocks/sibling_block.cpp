@@ -183,7 +183,7 @@ void SiblingBlock::take_step(RowView x, const LearningParams& params, BlockScrat
   scratch.kernels->step(scratch.row_pointers.data(), scratch.after.data(), x.values.data(), x.size(), mask_words, step);
 }
 
-/// Makes room for the columns of so many children.
+/// Makes space for the columns of `n_children` children.
 void SiblingBlock::widen_masks(Column n_children) {
   SiblingBlock wider(auxiliary_, n_children);
   wider.n_children_ = n_children_;

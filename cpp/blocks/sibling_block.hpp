@@ -16,27 +16,27 @@
 
 namespace oplt {
 
-/// The online steps of the classifiers: AdaGrad on the logistic loss. The defaults are in one place, in Python.
+/// The online updates of the classifiers: AdaGrad on the logistic loss. The defaults are defined in Python.
 struct LearningParams {
   Real learning_rate;
   Real adagrad_eps;
-  Real gate;  // a classifier whose |gradient| is below takes no step
+  Real gate;  // skip the update of a classifier whose |gradient| is below this
 };
 
-/// Working memory of one thread, so that the kernels allocate nothing.
+/// Working memory of one thread, so that the kernels do not allocate.
 struct BlockScratch {
   std::vector<Real> scores;     // by column, up to a whole number of vectors
   std::vector<Real> gradients;  // likewise
   std::vector<MaskWord> active;
-  std::vector<MaskWord> required;       // what a row needs to have, to stay as it is
-  std::vector<MaskWord> after;          // of each feature: the cells that its row is to have
-  std::vector<std::uint32_t> rows;      // of each feature: where its row lies, or kNone
+  std::vector<MaskWord> required;       // the cells that a row must have to stay unchanged
+  std::vector<MaskWord> after;          // by feature: the cells that its row will have
+  std::vector<std::uint32_t> rows;      // by feature: the offset of its row, or kNone
   std::vector<MaskWord*> row_pointers;  // the same as pointers
   const MaskWord* base = nullptr;       // to where offset 0 was then
   const Kernels* kernels = &oplt::kernels();
 };
 
-/// One feature's part in one classifier.
+/// The weight and the accumulator of one feature in one classifier.
 struct Cell {
   FeatureId feature;
   Real weight;
@@ -62,7 +62,7 @@ class SiblingBlock {
   SiblingBlock() = default;
   SiblingBlock(bool auxiliary, Column n_children);
 
-  /// Children whose classifiers take no steps: no accumulators, no auxiliary classifier.
+  /// Children whose classifiers are not updated: no accumulators, no auxiliary classifier.
   static SiblingBlock only_weights(Column n_children, RowContent content = RowContent::kWeights) {
     return {false, n_children, PackedRows(mask_words_for_children(n_children), content)};
   }
@@ -72,19 +72,20 @@ class SiblingBlock {
   /// Classifiers, the auxiliary one included.
   Column n_classifiers() const { return n_children_ + (auxiliary_ ? 1 : 0); }
   std::size_t n_rows() const { return rows_.size(); }
-  /// Cells that hold something, pending ones included.
+  /// Number of non-empty cells, pending ones included.
   std::size_t n_cells() const;
   std::size_t memory_bytes() const { return rows_.memory_bytes(); }
 
-  /// Scores w·x of the children; the span lies in `scratch` and is valid until its next use.
+  /// Scores w·x of the children; the span is part of `scratch` and is valid until its next use.
   std::span<const Real> child_scores(RowView x, BlockScratch& scratch) const;
 
-  /// The first half of an online step of every column with x: target 1 for the auxiliary classifier and the children
-  /// in `positives`, 0 for the rest. `weight` scales the gradient. False if no column is to change.
+  /// The first half of an online update of every column on x: the target is 1 for the auxiliary classifier and the
+  /// children in `positives`, 0 for the rest. `weight` scales the gradient. Returns false if no column changes.
   bool find_step(RowView x, Real weight, std::span<const std::uint32_t> positives, const LearningParams& params,
                  BlockScratch& scratch) const;
 
-  /// The second half: takes the step that find_step() has left in `scratch`, of this block or of one it is a copy of.
+  /// The second half: applies the update that find_step() left in `scratch`, on this block or on the block that it is a
+  /// copy of.
   void take_step(RowView x, const LearningParams& params, BlockScratch& scratch);
 
   /// AddLeaf, Algorithm 6: a new child whose classifier is the inverse of the auxiliary one.
@@ -94,34 +95,34 @@ class SiblingBlock {
   /// Both its columns, auxiliary and child, are copies of this block's auxiliary column.
   SiblingBlock parent_block() const;
 
-  /// The auxiliary classifier is needed no more.
+  /// Drops the auxiliary classifier, which is no longer needed.
   void drop_auxiliary();
 
-  /// Gives a feature that has no row yet these weights, by ascending child: for classifiers that were solved elsewhere.
+  /// Adds a row with these weights, by ascending child, for a feature that has none: for batch-trained classifiers.
   /// Only for a block without an auxiliary classifier.
   void set_weights(FeatureId feature, std::span<const ChildWeight> weights);
 
-  /// The cells of a classifier that hold something, by ascending feature.
+  /// The non-empty cells of a classifier, by ascending feature.
   std::vector<Cell> child_cells(Column child) const { return cells(column_of(child)); }
   std::vector<Cell> auxiliary_cells() const { return cells(kAuxiliary); }
 
-  /// Calls visit(feature, words) for each row that holds something, by ascending feature: the rows of the same block if
-  /// they had come in this order, so that how a block happens to lie in memory leaves no trace in a file.
+  /// Calls visit(feature, words) for each non-empty row, by ascending feature, as if the features had arrived in this
+  /// order, so that the memory layout of a block leaves no trace in a file.
   using VisitRow = std::function<void(FeatureId, std::span<const MaskWord>)>;
   void visit_canonical_rows(const VisitRow& visit) const;
 
   /// The same children without accumulators and without the auxiliary classifier; weights smaller than `prune` are left
-  /// out. With `half`, or if this block has halves already, the others are stored in half precision. It takes no more
-  /// steps.
+  /// out. With `half`, or if this block is in half precision already, the others are stored in half precision. The copy
+  /// cannot be updated.
   SiblingBlock for_prediction(Real prune, bool half = false) const;
 
-  /// The rows, for those who save them, and a block of rows that were saved.
+  /// The rows, for saving, and a block restored from saved rows.
   const PackedRows& rows() const { return rows_; }
   SiblingBlock(bool auxiliary, Column n_children, PackedRows rows)
       : auxiliary_(auxiliary), n_children_(n_children), rows_(std::move(rows)) {}
   static std::uint32_t mask_words_for_children(Column n_children);
 
-  /// Throws FormatError unless the block can be read and can learn, and all its features are below n_features.
+  /// Throws FormatError unless the block is consistent and can be updated, and all its features are below n_features.
   void check(std::uint32_t n_features) const { rows_.check(shape(), n_features); }
 
  private:
@@ -156,7 +157,7 @@ class SiblingBlock {
   PackedRows rows_;
 };
 
-/// One online step of a block that may be shared: it is copied only if it changes.
+/// One online update of a block that may be shared: it is copied only if it changes.
 inline void learn(Shared<SiblingBlock>& block, RowView x, Real weight, std::span<const std::uint32_t> positives,
                   const LearningParams& params, BlockScratch& scratch) {
   if (block->find_step(x, weight, positives, params, scratch)) {

@@ -19,7 +19,7 @@
 
 namespace oplt {
 
-/// Examples as they come from outside: features by name, or texts, which may have further features. A view.
+/// Examples as users pass them: named features, or texts, which may have further features. A view.
 struct Inputs {
   NamedRows rows;  // if there are no texts, or with further features
   std::optional<Texts> texts;
@@ -28,13 +28,13 @@ struct Inputs {
   std::size_t size() const { return texts ? texts->size() : rows.bounds.n_rows(); }
 };
 
-/// An example's features: ids in no certain order, kNone for those that are unknown, and their values.
+/// An example's features: ids in an unspecified order, kNone for unknown features, and their values.
 struct EncodedFeatures {
   std::span<const FeatureId> ids;
   std::span<const Real> values;
 };
 
-/// Turns names, or texts, into ids and values. It grows with what it learns.
+/// Maps names or texts to ids and values. It grows as it learns.
 class Encoder {
  public:
   /// Working memory of one thread.
@@ -50,11 +50,11 @@ class Encoder {
 
   bool takes_texts() const { return std::holds_alternative<TextFeatures>(features_); }
 
-  /// The features of example i, which is to be learnt: new ones get ids, and texts are counted. Valid until the next
-  /// use of `scratch`. Inputs must be of the kind that the encoder takes, here and below.
+  /// The features of training example i: new features get ids, and texts are counted. Valid until the next use of
+  /// `scratch`. Here and below, inputs must be of the kind that the encoder takes.
   EncodedFeatures learn(const Inputs& inputs, std::size_t i, Scratch& scratch);
 
-  /// The same as things are.
+  /// The same for prediction: nothing is added or counted.
   EncodedFeatures find(const Inputs& inputs, std::size_t i, Scratch& scratch) const;
 
   std::uint32_t n_features() const;
@@ -75,8 +75,7 @@ class Encoder {
   std::variant<Vocabulary, TextFeatures> features_;
 };
 
-/// Encoder::learn() of an encoder that may be shared: it is copied only if the example brings something new, as each
-/// text does.
+/// Encoder::learn() for an encoder that may be shared: it is copied only if the example changes it, as every text does.
 EncodedFeatures learn_features(Shared<Encoder>& encoder, const Inputs& inputs, std::size_t i,
                                Encoder::Scratch& scratch);
 

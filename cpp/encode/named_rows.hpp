@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// Examples as they come from outside: by name. Views, never owners.
+// Examples as users pass them, by name. Views, never owners.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ struct NamedRows {
   std::span<const Real> values;
 };
 
-/// Labels by name, any number a row.
+/// Labels by name, any number per row.
 struct NamedLabels {
   RowBounds bounds;
   NameList names;

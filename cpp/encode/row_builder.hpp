@@ -11,7 +11,7 @@
 
 namespace oplt {
 
-/// How rows are built. The defaults are in one place, in Python.
+/// How rows are built. The defaults are defined in Python.
 struct RowParams {
   bool bias;       // add a constant feature of value 1
   bool normalize;  // scale each row to L2 norm 1 (before the bias)
@@ -20,11 +20,11 @@ struct RowParams {
 /// Turns one example's features into the row that the classifiers see: sorted by id, scaled to norm 1, with the bias.
 class RowBuilder {
  public:
-  /// Forgets the rows that were built. Until then they stay where they are.
+  /// Frees the rows built so far. Until then, they do not move.
   void clear();
 
-  /// Ids in any order; the values of one that occurs twice are added. Unknown features (id kNone) count in the norm,
-  /// then drop out: no classifier has them.
+  /// Ids may be in any order; values of duplicate ids are summed. Unknown features (id kNone) contribute to the norm
+  /// and are then dropped, since no classifier has them.
   RowView build(std::span<const FeatureId> ids, std::span<const Real> values, const RowParams& params);
 
  private:

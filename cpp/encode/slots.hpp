@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // What the hash tables of names and of terms have in common. Both use open addressing with linear probing and a public
-// hash, so that a table can be used where it lies in a file. Somebody who knows the hash can choose keys that all
-// collide. So no key may lie further than kMostProbes from where its search begins; a table that would need more
-// changes to a hash with a random key, in memory only. Files always have the table of the public hash.
+// hash, so that a table in a file can be used in place. An attacker who knows the hash can choose keys that all
+// collide. So no key may be further than kMostProbes from its first slot; a table that would need more switches to a
+// hash with a random key, in memory only. Files always have the table of the public hash.
 #pragma once
 
 #include <algorithm>
@@ -16,20 +16,20 @@
 
 namespace oplt {
 
-/// Slots of a table of open addressing that has this number of keys: at least twice as many, so that a search ends
-/// soon. It follows from the number of keys alone, as whoever loads a table from a file can check.
+/// Number of slots of an open-addressing table with this number of keys: at least twice as many, so that searches are
+/// short. It depends only on the number of keys, which is checked when a table is loaded from a file.
 constexpr std::size_t n_slots_for(std::size_t n_keys) {
   return n_keys == 0 ? 0 : std::max<std::size_t>(16, std::bit_ceil(2 * n_keys));
 }
 
-/// Slots that a search by the public hash looks at. Keys that nobody has chosen never need as many: in a table that is
-/// half full, the probability is below 1e-10 for each.
+/// Maximum number of slots that a search by the public hash examines. Keys that were not chosen by an attacker never
+/// need as many: in a table that is half full, the probability is below 1e-10 for each.
 inline constexpr std::size_t kMostProbes = 128;
 
 /// Instead of a slot: neither the key nor an empty slot is within kMostProbes.
 inline constexpr std::size_t kNoSlot = std::numeric_limits<std::size_t>::max();
 
-/// Are there more than kMostProbes used slots in a row? If not, each key lies near enough, whatever its hash is.
+/// Whether there are more than kMostProbes used slots in a row. If not, each key is near enough, whatever its hash.
 template <class IsUsed>
 bool has_long_run(std::size_t n_slots, IsUsed is_used) {
   // A long run has one of every kMostProbes slots.
@@ -48,8 +48,8 @@ bool has_long_run(std::size_t n_slots, IsUsed is_used) {
   return false;
 }
 
-/// The empty slots of a table that is being filled. Finds the slot to which linear probing leads without looking at
-/// those in between, so that equal hashes do no harm.
+/// The empty slots of a table that is being filled. Finds the slot to which linear probing leads without visiting those
+/// in between, so that equal hashes do not slow it down.
 class EmptySlots {
  public:
   explicit EmptySlots(std::size_t n_slots) : next_(n_slots) { std::iota(next_.begin(), next_.end(), std::size_t{0}); }

@@ -15,7 +15,7 @@ namespace oplt {
 /// Both halves of a hash: the upper one may be 0 in all terms of a table.
 inline std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash ^ (hash >> 32)); }
 
-/// A word, several words or some characters of a word, as the texts have them. A view.
+/// A term of a text: a word, a word n-gram or a character n-gram. A view.
 struct Term {
   std::string_view text;
   bool is_chars = false;   // characters of a word: another term than the word of the same text

@@ -14,7 +14,7 @@ namespace oplt {
 
 namespace {
 
-constexpr std::uint32_t kLargestScore = 0xFFFFFFFF;  // where counting ends; to begin anew at 0 would be wrong
+constexpr std::uint32_t kLargestScore = 0xFFFFFFFF;  // scores saturate here instead of wrapping around
 
 std::uint64_t pack(std::uint32_t score, std::uint32_t id) { return (std::uint64_t{score} << 32) | id; }
 
@@ -43,7 +43,7 @@ std::uint32_t TermTable::add(const Term& key) {
     return kNone;
   }
   if (size() >= kMostTerms && !is_full) {
-    throw InvalidInput("text features hold at most 2,147,483,647 terms: set max_features");
+    throw InvalidInput("text features can hold at most 2,147,483,647 terms: set max_features");
   }
   std::uint32_t inherited = 0;
   if (is_full) {

@@ -21,17 +21,17 @@ namespace oplt {
 
 inline constexpr std::uint32_t kMostTerms = 0x7FFFFFFF;  // so that ids are columns of matrices, too
 
-/// Counts in how many texts each term occurs, and gives it an id: 0, 1, 2, … in order of arrival.
+/// Assigns ids 0, 1, 2, … to terms in order of arrival, and counts the texts that contain each term.
 ///
-/// With a limit, the table keeps to the most frequent terms by the algorithm "Space-Saving" (Metwally, Agrawal, El
+/// With a limit, the table keeps the most frequent terms by the algorithm "Space-Saving" (Metwally, Agrawal, El
 /// Abbadi: Efficient computation of frequent and top-k elements in data streams, ICDT 2005): when it is full, a new
-/// term takes the place and the id of the one with the smallest score, and its score goes on from there. So new terms
-/// that keep coming stay in the end, and old ones that do not come any more go; and a term that occurs in more than
-/// (terms of all texts) / limit texts is always there.
+/// term takes over the place, the id and the score of the term with the lowest score. So new terms that keep occurring
+/// stay, and old terms that no longer occur are replaced; and a term that occurs in more than (terms of all texts) /
+/// limit texts is always there.
 class TermTable {
  public:
-  /// `hash_bits` > 0: terms are not kept; those with the same last bits of their hashes are the same one. `limit` > 0:
-  /// at most so many terms.
+  /// `hash_bits` > 0: terms are not stored; terms whose hashes have the same last `hash_bits` bits share an id. `limit`
+  /// > 0: at most `limit` terms.
   TermTable(std::uint32_t hash_bits, std::uint32_t limit);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
@@ -47,8 +47,8 @@ class TermTable {
     return slot == kNoSlot ? kNone : slots_[slot].id;
   }
 
-  /// Starts to bring what find() reads into the cache: for many keys, first the slots, then the entries that they lead
-  /// to, then the texts of these. Of no use, and no harm, if the table has a secret key.
+  /// Prefetches what find() reads: for many keys, first the slots, then their entries, then the texts of these. Has no
+  /// effect if the table has a secret key.
   void prefetch_slot(const Term& key) const {
     if (!slots_.empty()) {
       prefetch(slots_.data() + home(key.hash));
@@ -71,17 +71,17 @@ class TermTable {
   void next_text();
   std::uint64_t n_texts() const { return n_texts_; }
 
-  /// The present text has this term, told once.
+  /// Counts the term for the present text; to be called once per text and term.
   void count(std::uint32_t id);
 
-  /// Whether that has been told.
+  /// Whether the term has been counted for the present text.
   bool is_of_this_text(std::uint32_t id) const { return entries_[id].last_text == n_texts_; }
 
   /// The same for a key that is not in the table. Returns its id, or kNone if all places are taken by terms of the
   /// present text.
   std::uint32_t add(const Term& key);
 
-  /// Number of texts that have the term, as far as is known: since it was last added.
+  /// Number of texts that contain the term, since it was last added.
   std::uint32_t n_texts_with(std::uint32_t id) const { return entries_[id].score - entries_[id].inherited; }
 
   /// Valid until a term is added.
@@ -92,12 +92,12 @@ class TermTable {
 
   std::size_t memory_bytes() const;
 
-  /// Equal tables write equal arrays. What is loaded lies in the file until a term is counted; only the sizes of its
-  /// arrays have been checked.
+  /// Equal tables write equal arrays. Loaded arrays stay in the file until a term is counted; only their sizes have
+  /// been checked.
   void save(ArrayWriter& out, const std::string& prefix) const;
   static TermTable load(const ArrayReader& in, const std::string& prefix, std::uint32_t hash_bits, std::uint32_t limit);
 
-  /// Looks at everything. Throws FormatError unless every term is there once, is found, and has a count that can be.
+  /// Full check. Throws FormatError unless every term occurs once, can be found, and has a possible count.
   void check() const;
 
  private:
@@ -111,7 +111,7 @@ class TermTable {
     std::uint32_t is_chars;  // 0 or 1
   };
   struct Slot {
-    std::uint32_t tag = 0;  // of the hash: most others are told apart without a look at the entry
+    std::uint32_t tag = 0;  // of the hash: distinguishes most other terms without reading the entry
     std::uint32_t id = kNone;
   };
 
@@ -119,7 +119,7 @@ class TermTable {
   std::uint64_t secret_hash(const Term& key) const;
   std::size_t secret_slot_of(const Term& key) const;
   std::size_t home(std::uint64_t hash) const { return hash & (slots_.size() - 1); }
-  /// Where the key is, or could be put; kNoSlot if that is too far.
+  /// The slot of the key, or the one to insert it in; kNoSlot if that is too far.
   std::size_t slot_of(const Term& key) const {
     if (key_) [[unlikely]] {
       return secret_slot_of(key);

@@ -48,7 +48,7 @@ TermTable TermTable::load(const ArrayReader& in, const std::string& prefix, std:
   expect_format(table.entries_.size() <= (limit > 0 ? limit : kMostTerms),
                 "the text features hold more terms than max_features");
   expect_format(table.slots_.size() == n_slots_for(table.size()),
-                "the hash table of the text features is not of the size that its terms need");
+                "the hash table of the text features has the wrong size for its terms");
   if (has_long_run(table.slots_.size(), [&](std::size_t i) { return table.slots_[i].id != kNone; })) {
     table.check_entries();
     table.use_secret_hash();
@@ -58,8 +58,8 @@ TermTable TermTable::load(const ArrayReader& in, const std::string& prefix, std:
 
 /// What does not depend on other terms.
 void TermTable::check_entries() const {
-  constexpr std::uint64_t kMostTexts = std::uint64_t{1} << 62;  // so that they can be counted on for ever
-  expect_format(n_texts_ <= kMostTexts, "the text features have counted more texts than there can be");
+  constexpr std::uint64_t kMostTexts = std::uint64_t{1} << 62;  // so that counting never overflows
+  expect_format(n_texts_ <= kMostTexts, "the text features have an impossible number of texts");
   std::uint64_t n_chars = 0;
   for (std::uint32_t id = 0; id < size(); ++id) {
     const Entry& entry = entries_[id];
@@ -79,19 +79,20 @@ void TermTable::check_entries() const {
     n_chars += entry.length;
   }
   expect_format(n_chars + n_gone_ == text_.size(),
-                "the text of the text features does not have the length of its terms");
+                "the text of the text features does not match the length of its terms");
 }
 
 void TermTable::check() const {
   check_entries();
   std::size_t n_used = 0;
   for (const Slot& slot : slots_) {  // before anything is looked for: a search ends at an empty slot
-    expect_format(slot.id == kNone || slot.id < size(), "the text features lead to a term that there is not");
+    expect_format(slot.id == kNone || slot.id < size(),
+                  "the hash table of the text features refers to a term that does not exist");
     n_used += slot.id != kNone ? 1 : 0;
   }
-  expect_format(n_used == size(), "the hash table of the text features does not have as many terms as they have");
+  expect_format(n_used == size(), "the hash table of the text features has a wrong number of terms");
   for (std::uint32_t id = 0; id < size(); ++id) {
-    expect_format(find(term(id)) == id, "a term of the text features occurs twice, or is not found");
+    expect_format(find(term(id)) == id, "a term of the text features occurs twice or cannot be found");
   }
 }
 

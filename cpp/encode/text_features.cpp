@@ -19,8 +19,8 @@ namespace oplt {
 
 namespace {
 
-/// ln of a count. It is taken for every feature of every text, so logarithms of small numbers are looked up, and larger
-/// ones are made of them.
+/// ln of a count. It is needed for every feature of every text, so logarithms of small numbers come from a table, and
+/// larger ones are computed from them.
 double log_of(std::uint64_t count) {
   constexpr std::uint64_t kSize = 4096;
   static const auto table = [] {
@@ -101,7 +101,7 @@ void scale_to_one(std::vector<Real>& values) {
   }
 }
 
-/// The names of further features as terms, in sorted order, and their values. Integers are told from strings.
+/// The names of further features as terms, in sorted order, and their values. Integers and strings are distinguished.
 void list_further(const NamedRows& rows, std::size_t i, TextRow& row) {
   row.further.clear();
   for (std::size_t k = rows.bounds.begin(i); k < rows.bounds.end(i); ++k) {
@@ -165,8 +165,8 @@ TextFeatures TextFeatures::load(const ArrayReader& in, const std::string& prefix
 
 /// Finds the terms of a text. Sorts the known ones by id.
 ///
-/// The table is larger than the caches: one by one, most of the time would be spent waiting for it. So each step is
-/// done for all terms before the next one, for which memory has been asked meanwhile.
+/// The table is larger than the caches: one term at a time, most of the time would be spent waiting for memory. So each
+/// step is done for all terms before the next one, whose memory is prefetched meanwhile.
 void TextFeatures::read(std::string_view text, TextRow& row) const {
   row.words.split(text, params_.words);
   const bool of_chunks = params_.max_chars > 0 && params_.words == WordRule::kSymbols;

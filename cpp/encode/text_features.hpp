@@ -18,11 +18,12 @@
 
 namespace oplt {
 
-/// The defaults are in one place, src/oplt/params.py.
+/// The defaults are defined in src/oplt/params.py.
 struct TextParams {
-  std::uint32_t min_words;  // sequences of so many words are terms; 0 and 0: words are not
+  std::uint32_t min_words;  // word n-grams of this many words are terms; 0 and 0: none are
   std::uint32_t max_words;
-  std::uint32_t min_chars;  // so many characters of a word, the spaces around it included, are; 0 and 0: they are not
+  std::uint32_t
+      min_chars;  // character n-grams of this many characters, including the spaces around a word; 0 and 0: none are
   std::uint32_t max_chars;
   bool idf;
   bool sublinear;
@@ -33,7 +34,7 @@ struct TextParams {
   void validate() const;
 };
 
-/// One text's features, in no certain order, and working memory to find them.
+/// One text's features, in an unspecified order, and working memory to find them.
 struct TextRow {
   std::vector<FeatureId> ids;
   std::vector<Real> values;
@@ -46,7 +47,7 @@ struct TextRow {
   std::vector<std::pair<std::string, Real>> further;
 };
 
-/// Rows by feature id, end to end: row i is [indptr[i], indptr[i + 1]).
+/// Concatenated rows by feature id: row i is [indptr[i], indptr[i + 1]).
 struct TextMatrix {
   std::vector<std::int64_t> indptr{0};
   std::vector<std::int32_t> ids;
@@ -58,10 +59,10 @@ struct TextMatrix {
 /// Examples as texts.
 using Texts = std::span<const std::string_view>;
 
-/// Turns texts into features, and grows with them: each term has an id and the number of texts it has occurred in.
+/// Maps texts to features, and grows with them: each term has an id and the number of texts that contain it.
 ///
-/// The value of a term is tf · idf. tf is how often the text has it, f, or 1 + ln f if sublinear. idf is
-/// 1 + ln((1 + n) / (1 + d)) for a term of d of the n texts learnt so far, or 1 if there is to be none. Rows are not
+/// The value of a term is tf · idf. tf is f, the number of occurrences in the text, or 1 + ln f if sublinear. idf is
+/// 1 + ln((1 + n) / (1 + d)) for a term that occurs in d of the n texts learnt so far, or 1 without idf. Rows are not
 /// scaled: RowBuilder does that.
 ///
 /// Characters are taken of what lies between blanks, symbols included, if words may have symbols; else of the words.
@@ -72,22 +73,22 @@ class TextFeatures {
   const TextParams& params() const { return params_; }
   const TermTable& terms() const { return terms_; }
 
-  /// Counts the terms of a text, new ones included. Its row is that of the features afterwards.
+  /// Counts the terms of a text, new ones included, and computes its row from the updated counts.
   void learn(std::string_view text, TextRow& row);
 
-  /// The row of a text as things are. Unknown terms are left out.
+  /// The row of a text from the present counts. Unknown terms are left out.
   void find(std::string_view text, TextRow& row) const;
 
-  /// Adds further features of example i to the row of its text, which is scaled to norm 1 first. They are terms, too,
-  /// which no text has, and their values are taken as they are. In the first case they are counted with the text that
-  /// was learnt last.
+  /// Adds further features of example i to the row of its text, which is scaled to norm 1 first. They are stored as
+  /// terms that no text contains, and their values are used unchanged. The first function counts them with the text
+  /// that was learnt last.
   void learn_further(const NamedRows& rows, std::size_t i, TextRow& row);
   void find_further(const NamedRows& rows, std::size_t i, TextRow& row) const;
 
   /// What the names of further features begin with among the terms.
   static constexpr char kFurther = '\x1d';
 
-  /// The rows of many texts, ids ascending, scaled to norm 1 as by a model that learns them.
+  /// The rows of many texts, ids ascending, scaled to norm 1 as a model does in training.
   TextMatrix learn_many(Texts texts);
   TextMatrix find_many(Texts texts) const;
 

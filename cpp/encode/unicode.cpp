@@ -26,7 +26,7 @@ FoldedChar searched(char32_t c) {
   return result;
 }
 
-constexpr char32_t kCommon = 0x10000;  // characters below are nearly all that there is in texts: a plain table
+constexpr char32_t kCommon = 0x10000;  // nearly all characters of texts are below: a plain table
 
 std::vector<FoldedChar> common_chars() {
   std::vector<FoldedChar> table;

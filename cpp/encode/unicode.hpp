@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// As much of Unicode as it takes to find the words of a text, whatever the script, and to ignore their case.
+// The parts of Unicode that are needed to tokenize texts of any script and to fold case.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace oplt {
 
-/// How a character takes part in words.
+/// The role of a character in words.
 enum class CharKind : std::uint8_t {
   kOther,    // ends a word
-  kWord,     // letters, numbers and '_': as many in a row as there are make a word
+  kWord,     // letters, numbers and '_': a run of them is a word
   kAlone,    // a letter of a script that puts no space between words (Han, Hiragana, Thai …): a word of its own
   kMark,     // an accent, a vowel sign: belongs to the word before it; to nothing if there is none
   kIgnored,  // a soft hyphen, a joiner: as if it were not there
@@ -45,7 +45,8 @@ inline constexpr char32_t kNoChar = 0xFFFFFFFF;
 
 bool is_utf8(std::string_view text);
 
-/// The character at text[i], which i then is behind. Bytes that are not valid UTF-8 come one by one, as kNoChar.
+/// Decodes the character at text[i] and advances i past it. Bytes that are not valid UTF-8 are returned one by one, as
+/// kNoChar.
 char32_t decode_utf8(std::string_view text, std::size_t& i);
 
 /// Writes a character, 1 to 4 bytes, and returns where it ends.

@@ -56,7 +56,7 @@ std::uint32_t Vocabulary::find(const Name& name) const {
 
 Name Vocabulary::name(std::uint32_t id) const {
   if (id >= size()) {
-    throw std::out_of_range("a vocabulary has no name of this id");
+    throw std::out_of_range("the vocabulary has no name with this id");
   }
   const Entry& entry = names_[id];
   if (entry.length == 0) {
@@ -67,7 +67,7 @@ Name Vocabulary::name(std::uint32_t id) const {
 
 void Vocabulary::add(const Name& name) {
   if (size() >= kBiasFeature) {
-    throw InvalidInput("a vocabulary holds at most 4,294,967,294 names");
+    throw InvalidInput("a vocabulary can hold at most 4,294,967,294 names");
   }
   const std::uint32_t id = size();
   names_.own();
@@ -195,7 +195,7 @@ Vocabulary Vocabulary::load(const ArrayReader& in, const std::string& prefix) {
   result.n_hashed_ = in.get_one<std::uint32_t>(prefix + "/n_hashed");
   expect_format(result.names_.size() <= kBiasFeature, "a vocabulary has more names than there are ids");
   expect_format(result.n_hashed_ <= result.names_.size() && result.slots_.size() == n_slots_for(result.n_hashed_),
-                "the hash table of a vocabulary is not of the size that its names need");
+                "the hash table of a vocabulary has the wrong size for its names");
   expect_format(result.direct_.size() <= kDirect, "a vocabulary's table of small integers is too large");
   if (has_long_run(result.slots_.size(), [&](std::size_t i) { return result.slots_[i] != kNone; })) {
     result.check_tables();
@@ -203,7 +203,7 @@ Vocabulary Vocabulary::load(const ArrayReader& in, const std::string& prefix) {
     for (std::uint32_t id = 0; id < result.size(); ++id) {
       n_hashed += is_direct(result.name(id)) ? 0 : 1;
     }
-    expect_format(n_hashed == result.n_hashed_, "a vocabulary has another number of names than its table");
+    expect_format(n_hashed == result.n_hashed_, "a vocabulary and its table have different numbers of names");
     result.use_secret_hash();
   }
   return result;
@@ -214,10 +214,10 @@ void Vocabulary::check_tables() const {
   std::uint64_t end = 0;
   for (const Entry& entry : names_) {
     expect_format(entry.unused == 0 && (entry.length == 0 || entry.begin_or_number == end),
-                  "the names of a vocabulary do not lie end to end");
+                  "the names of a vocabulary are not contiguous");
     end += entry.length;
   }
-  expect_format(end == text_.size(), "the text of a vocabulary does not have the length of its names");
+  expect_format(end == text_.size(), "the text of a vocabulary does not match the length of its names");
   const auto count_used = [this](const Buffer<std::uint32_t>& ids) {
     std::size_t n_used = 0;
     bool known = true;
@@ -225,11 +225,11 @@ void Vocabulary::check_tables() const {
       n_used += id != kNone ? 1 : 0;
       known = known && (id < size() || id == kNone);
     }
-    expect_format(known, "a table of a vocabulary leads to a name that there is not");
+    expect_format(known, "a table of a vocabulary refers to a name that does not exist");
     return n_used;
   };
   expect_format(count_used(slots_) == n_hashed_ && count_used(direct_) == size() - n_hashed_,
-                "the tables of a vocabulary do not have as many names as it has");
+                "the tables of a vocabulary have a wrong number of names");
 }
 
 /// Does what find() does, but compares names only if their hashes are equal.
@@ -263,7 +263,7 @@ void Vocabulary::check() const {
       prefetch(slots_.data() + (hashes[id + kAhead] & (slots_.size() - 1)));
     }
     expect_format(is_utf8(name(id).text), "a name of a vocabulary is not UTF-8");
-    expect_format(is_found(id, hashes), "a name of a vocabulary occurs twice, or is not found");
+    expect_format(is_found(id, hashes), "a name of a vocabulary occurs twice or cannot be found");
   }
 }
 

@@ -16,7 +16,7 @@
 
 namespace oplt {
 
-/// What users call a label or a feature: a non-empty UTF-8 string or a 64-bit integer. A view: it owns no text.
+/// The name of a label or a feature: a non-empty UTF-8 string or a 64-bit integer. A view: it owns no text.
 struct Name {
   std::string_view text;    // empty for an integer
   std::int64_t number = 0;  // 0 for a string
@@ -51,12 +51,12 @@ class Vocabulary {
   /// The ids of names [begin, end); kNone for those unknown.
   void find_row(const NameList& names, std::size_t begin, std::size_t end, std::vector<std::uint32_t>& ids) const;
 
-  /// The same for the names of one example that is to be learnt: unknown ones are added.
+  /// The same for the names of one training example: unknown names are added.
   void add_row(const NameList& names, std::size_t begin, std::size_t end, std::vector<std::uint32_t>& ids);
 
   Name name(std::uint32_t id) const;
 
-  /// What kinds of names there are from an id on.
+  /// The kinds of names from an id on.
   struct Kinds {
     bool strings = false;
     bool integers = false;
@@ -66,12 +66,12 @@ class Vocabulary {
 
   std::size_t memory_bytes() const;
 
-  /// Equal vocabularies write equal arrays. What is loaded lies in the file until a name is added; only the sizes of
-  /// its arrays have been checked.
+  /// Equal vocabularies write equal arrays. Loaded arrays stay in the file until a name is added; only their sizes have
+  /// been checked.
   void save(ArrayWriter& out, const std::string& prefix) const;
   static Vocabulary load(const ArrayReader& in, const std::string& prefix);
 
-  /// Looks at everything. Throws FormatError unless every name is there once and is found.
+  /// Full check. Throws FormatError unless every name occurs once and can be found.
   void check() const;
 
  private:
@@ -98,7 +98,7 @@ class Vocabulary {
   static constexpr std::int64_t kDirect = 1 << 22;
 
   Buffer<Entry> names_;
-  Buffer<char> text_;             // all strings, end to end
+  Buffer<char> text_;             // all strings, concatenated
   Buffer<std::uint32_t> direct_;  // integer -> id
   // Open addressing: ids of all names that are not in direct_, as if put there in ascending order. See slots.hpp.
   Buffer<std::uint32_t> slots_;

@@ -79,7 +79,7 @@ std::size_t n_symbols_of_word(std::string_view text, std::size_t i) {
 
 }  // namespace
 
-/// Begins, goes on with and ends words, one character after the other.
+/// Begins, continues and ends words, one character after the other.
 class Words::Builder {
  public:
   explicit Builder(Words& words) : words_(words), out_(words.buffer_.data()) { *out_++ = ' '; }
@@ -126,7 +126,7 @@ class Words::Builder {
     end_word();
   }
 
-  /// The quick way for most texts: reads from ASCII characters that words are made of to their end, and returns that.
+  /// The fast path for most texts: reads a run of ASCII word characters, and returns its end.
   std::size_t take_ascii(std::string_view text, std::size_t i) {
     if (open_ != CharKind::kWord) {
       end_word();

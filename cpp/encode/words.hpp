@@ -12,17 +12,17 @@ namespace oplt {
 
 /// What a word is.
 enum class WordRule : std::uint8_t {
-  kLetters,  // letters, numbers and underscores; everything else lies between words. Of models of former versions
+  kLetters,  // letters, numbers and underscores; everything else separates words. Used by models of earlier versions
   kSymbols,  // also with "+", "++" or "#" at the end (C++, C#), and emoji
-  kBlanks,   // whatever lies between two blanks
-  kTokens,   // whatever lies between two kTokenEnd: somebody else has found the words
+  kBlanks,   // tokens separated by blanks
+  kTokens,   // tokens separated by kTokenEnd, for texts that were tokenized elsewhere
 };
 
-/// What lies between the words of a text whose words were found before.
+/// The separator between the words of a text that was tokenized elsewhere.
 inline constexpr char kTokenEnd = '\x1e';
 
-/// The words of a text, whose case is folded. They stand in one buffer with a space around each, so that every sequence
-/// of words, and every sequence of characters of a word, is a view of it.
+/// The case-folded words of a text. They are stored in one buffer, separated by spaces, so that every word or character
+/// n-gram is a view of it.
 class Words {
  public:
   /// Bytes that are not valid UTF-8 end a word, as a space does.

@@ -73,7 +73,8 @@ void DeferredSteps::take(const Step* steps, Queue& queue, BlockScratch& scratch)
   }
 }
 
-/// Takes the steps of a queue until none wait, unless somebody is at it already, who will go on with them.
+/// Applies the updates of a queue until it is empty, unless another thread is already doing so, which then applies
+/// these, too.
 void DeferredSteps::help(Queue& queue, BlockScratch& scratch) const {
   bool mine = false;
   while (true) {

@@ -17,14 +17,15 @@
 
 namespace oplt {
 
-/// The steps that the sibling blocks of a tree have yet to take.
+/// The pending updates of the sibling blocks of a tree.
 ///
-/// The classifiers of different blocks never read each other. So a step need not be taken at once: it waits in the
-/// queue of its block, and the queue is worked off, in order, when somebody needs the block or the batch ends. The
-/// result is the same to the bit, but a block is worked on while it is in the cache, and different blocks can be
-/// worked on by different threads: whoever has taken a queue is alone with its block, and needs no lock.
+/// The classifiers of different blocks are independent of each other. So an update need not be applied immediately: it
+/// waits in the queue of its block, and the queue is processed, in order, when the block is needed or the batch ends.
+/// The result is bit for bit the same, but a block is updated while it is in the cache, and different blocks can be
+/// updated by different threads: the thread that has taken a queue has exclusive access to its block, and needs no
+/// lock.
 ///
-/// One thread, the owner of the batch, calls the members; helpers take steps that were offered.
+/// One thread, the owner of the batch, calls the members; helpers apply the updates offered to them.
 class DeferredSteps {
  public:
   explicit DeferredSteps(const LearningParams& params) : params_(params) {}
@@ -33,18 +34,19 @@ class DeferredSteps {
   /// owner's number among the pool's threads.
   void begin_batch(Blocks& blocks, HelperPool& helpers, std::size_t worker);
 
-  /// A step for the block to take. The row and the positives must live until the end of the batch.
+  /// Adds an update of the block. The row and the positives must live until the end of the batch.
   void defer(BlockId id, RowView x, std::span<const std::uint32_t> positives, Real weight);
 
-  /// The block with all its steps taken.
+  /// The block, after all its pending updates.
   Shared<SiblingBlock>& ready(BlockId id);
 
-  /// Lets helpers take the steps that wait now, while the owner goes on. To be called seldom, so that each block has
-  /// some work together.
+  /// Offers the pending updates to helpers, while the owner continues. To be called seldom, so that each block
+  /// accumulates some work.
   void offer();
 
-  /// Takes all steps that wait; afterwards no helper is at work on a block, though some may still look for work: until
-  /// the pool has finished, this must live. Returns how many steps of single classifiers the batch was.
+  /// Applies all pending updates; afterwards no helper is working on a block, although some may still look for work:
+  /// this object must live until the pool has finished. Returns the number of updates of single classifiers in the
+  /// batch.
   std::uint64_t end_batch();
 
  private:
@@ -76,7 +78,7 @@ class DeferredSteps {
   Blocks* blocks_ = nullptr;
   HelperPool* helpers_ = nullptr;
   std::size_t owner_ = 0;
-  std::deque<Queue> queues_;             // by block; they never move: helpers hold on to them
+  std::deque<Queue> queues_;             // by block; they never move, since helpers keep pointers to them
   SpanPool<Step> steps_;                 // of the batch
   std::vector<Queue*> touched_;          // queues that have got steps in the batch, some more than once
   std::size_t n_offered_ = 0;            // of these

@@ -12,9 +12,9 @@ namespace oplt {
 
 namespace {
 
-constexpr std::size_t kNamed = 20;  // labels that each tree names at least, if only a few are asked for
+constexpr std::size_t kNamed = 20;  // minimum number of labels requested from each tree, if k is small
 
-/// What a tree is asked for, that labels which are good on the whole are not missed.
+/// The search options for one tree, wide enough not to miss labels that are good on average.
 SearchParams asked_of_each(const SearchParams& params, std::size_t n_trees) {
   SearchParams asked = params;
   if (params.top_k > 0) {
@@ -108,8 +108,9 @@ Forest Forest::load(const ArrayReader& in, std::size_t n_trees, Loss loss) {
     forest.trees.push_back(Plt::load(in, prefix_of(i), loss));
     if (forest.trees[i].n_examples() != forest.n_examples() || forest.trees[i].n_labels() != forest.n_labels()) {
       throw FormatError("tree " + std::to_string(i) + " has learnt " + std::to_string(forest.trees[i].n_examples()) +
-                        " examples of " + std::to_string(forest.trees[i].n_labels()) + " labels, the first one " +
-                        std::to_string(forest.n_examples()) + " of " + std::to_string(forest.n_labels()));
+                        " examples with " + std::to_string(forest.trees[i].n_labels()) +
+                        " labels, but the first tree has learnt " + std::to_string(forest.n_examples()) + " with " +
+                        std::to_string(forest.n_labels()));
     }
   }
   if (KeptExamples::are_in(in, kWarmUp)) {

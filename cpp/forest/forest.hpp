@@ -17,7 +17,7 @@
 
 namespace oplt {
 
-/// Label trees that have learnt from the same stream and answer together; most often there is one.
+/// An ensemble of label trees trained on the same stream; usually there is only one.
 ///
 /// A copy shares everything with the original until one of the two is written.
 struct Forest {
@@ -25,8 +25,8 @@ struct Forest {
   Shared<KeptExamples> warm_up;  // all examples so far, while there is a warm-up (ForestLearner); else none
 
   /// The labels that `params` asks for, most probable first; equally probable ones by ascending label id. A label's
-  /// probability is its mean over the trees. Each tree names its best labels; one that it does not name counts as 0
-  /// there.
+  /// probability is its mean over the trees. Each tree returns its best labels; a label that a tree does not return
+  /// counts as 0 for that tree.
   std::vector<ScoredLabel> search(RowView x, const SearchParams& params, SearchScratch& scratch) const;
 
   const Plt& first() const { return trees.front(); }
@@ -41,7 +41,7 @@ struct Forest {
 
   void save(ArrayWriter& out) const;
   static Forest load(const ArrayReader& in, std::size_t n_trees, Loss loss);
-  /// Throws FormatError unless everything is as if it had been learnt by a model of so many features and labels.
+  /// Throws FormatError unless the forest is consistent with a model that has these numbers of features and labels.
   void check(std::uint32_t n_features, std::uint32_t n_labels) const;
 };
 

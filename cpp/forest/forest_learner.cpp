@@ -11,8 +11,8 @@
 
 namespace oplt {
 
-// Trees of other widths differ more than those of other values of alpha, and bring more than random ones. One leaf more
-// for each tree makes them differ even where the arity cannot be halved, and from the fourth on.
+// Varying the width makes trees differ more than varying alpha, and improves precision more than random trees do. One
+// more leaf per tree makes them differ even where the arity cannot be halved, and from the fourth tree on.
 TreeParams ForestParams::of_tree(std::uint32_t number) const {
   const std::uint64_t leaves = std::uint64_t{tree.max_leaves} * (number % 3 == 2 ? 2 : 1) + number;
   TreeParams params = tree;
@@ -38,7 +38,7 @@ Forest ForestLearner::start() const {
 
 Forest ForestLearner::start(LabelTree tree) const {
   if (params_.trees > 1 || params_.warm_up > 0) {
-    throw InvalidParameter("a model that starts from a tree has one tree and no warm-up");
+    throw InvalidParameter("a model that starts from a given tree must have trees=1 and warm_up=0");
   }
   Forest forest;
   learners_[0].adopt(forest.trees.emplace_back(std::move(tree), params_.tree.seed));
@@ -47,8 +47,8 @@ Forest ForestLearner::start(LabelTree tree) const {
 
 void ForestLearner::expect_learnable(const Forest& forest) const {
   if (forest.trees.size() != learners_.size()) {
-    throw FormatError("there are " + std::to_string(forest.trees.size()) + " trees, but the settings say " +
-                      std::to_string(learners_.size()));
+    throw FormatError("there are " + std::to_string(forest.trees.size()) +
+                      " trees, but according to the settings there are " + std::to_string(learners_.size()));
   }
   for (std::size_t i = 0; i < learners_.size(); ++i) {
     learners_[i].expect_learnable(forest.trees[i]);
@@ -89,7 +89,7 @@ void ForestLearner::learn_trees(Forest& forest, std::span<const Example> batch, 
   helpers.finish();
 }
 
-/// Not to be interrupted: half-way, there would be no tree.
+/// Must not be interrupted: half-way, there would be no tree.
 void ForestLearner::finish_warm_up(Forest& forest, HelperPool& helpers) {
   helpers.finish();  // with the learners, which end here
   const Shared<KeptExamples> kept = std::exchange(forest.warm_up, {});

@@ -14,38 +14,38 @@
 
 namespace oplt {
 
-/// How label trees are learnt online. The defaults are in one place, in Python.
+/// How label trees are trained online. The defaults are defined in Python.
 struct ForestParams {
   TreeParams tree;
   LearningParams learning;
-  std::uint32_t trees = 1;    // over the same stream, each of another form
-  std::uint32_t warm_up = 0;  // examples after which trees are built anew from them
+  std::uint32_t trees = 1;    // number of trees over the same stream, each with a different shape
+  std::uint32_t warm_up = 0;  // number of examples after which trees are rebuilt from them
   bool rows_have_norm_1 = true;
 
-  /// Settings of tree `number`, from 0: the first one has `tree`, and each one after it grows another tree.
+  /// Settings of tree `number`, from 0: the first tree has `tree`, and each further one a different width and seed.
   TreeParams of_tree(std::uint32_t number) const;
 };
 
-/// Learns the trees of a forest online.
+/// Trains the trees of a forest online.
 ///
-/// With a warm-up, the first `params.warm_up` examples are kept. When they have been learnt, each tree is made anew
-/// over the labels that there are (label_clustering.hpp), and learns them again; they are forgotten, and the stream
-/// goes on. Each tree is proper by itself (PltLearner), with respect to all that it has learnt.
+/// With a warm-up, the first `params.warm_up` examples are kept. When they have been learnt, each tree is rebuilt over
+/// the labels seen so far (label_clustering.hpp) and trained on these examples again; then they are discarded, and the
+/// stream continues. Each tree by itself is proper (PltLearner), with respect to all its training examples.
 class ForestLearner {
  public:
   explicit ForestLearner(const ForestParams& params);
 
-  /// Trees that know nothing, or a single one that is given, which needs params.trees == 1 and params.warm_up == 0.
+  /// Untrained trees, or a single given tree, which requires params.trees == 1 and params.warm_up == 0.
   Forest start() const;
   Forest start(LabelTree tree) const;
 
-  /// Throws FormatError unless these are trees that this learner could have made.
+  /// Throws FormatError unless this learner could have made these trees.
   void expect_learnable(const Forest& forest) const;
 
-  /// Examples that may still be learnt before the end of the warm-up: batches must not go beyond it.
+  /// Number of examples left until the end of the warm-up: batches must not extend beyond it.
   std::uint64_t n_left_to_warm_up(const Forest& forest) const;
 
-  /// For all else see PltLearner::learn().
+  /// For the rest, see PltLearner::learn().
   void learn(Forest& forest, std::span<const Example> batch, HelperPool& helpers);
 
  private:

@@ -96,7 +96,7 @@ void KeptExamples::check(std::uint32_t n_features, std::uint32_t n_labels) const
     fits = is_valid((*this)[i], n_features, n_labels);
   }
   if (!fits) {
-    throw FormatError("the examples that are kept for the warm-up do not fit the model");
+    throw FormatError("the examples that are kept for the warm-up do not match the model");
   }
 }
 

@@ -12,7 +12,7 @@
 
 namespace oplt {
 
-/// Examples that are kept beyond the call that brought them, end to end.
+/// Examples that are kept beyond the call that passed them, concatenated.
 class KeptExamples {
  public:
   void add(const Example& example);
@@ -26,7 +26,7 @@ class KeptExamples {
   void save(ArrayWriter& out, const std::string& prefix) const;
   static bool are_in(const ArrayReader& in, const std::string& prefix);
   static KeptExamples load(const ArrayReader& in, const std::string& prefix);
-  /// Throws FormatError unless these are examples of a model that knows so many features and labels.
+  /// Throws FormatError unless the examples are consistent with a model that has these numbers of features and labels.
   void check(std::uint32_t n_features, std::uint32_t n_labels) const;
 
  private:

@@ -139,7 +139,7 @@ Plt Plt::load(const ArrayReader& in, const std::string& prefix, Loss loss) {
 void Plt::expect_fitting_blocks() const {
   const auto expect = [](bool holds) {
     if (!holds) {
-      throw FormatError("the sibling blocks of a tree do not fit its nodes");
+      throw FormatError("the sibling blocks of a tree do not match its nodes");
     }
   };
   expect(block_of_->size() == n_nodes() && !blocks_->empty());
@@ -155,7 +155,7 @@ void Plt::check(std::uint32_t n_features) const {
   std::vector<BlockId> order = blocks_by_node();
   std::sort(order.begin(), order.end());
   if (order.size() != blocks_->size() || std::adjacent_find(order.begin(), order.end()) != order.end()) {
-    throw FormatError("a sibling block belongs to no node, or to several");
+    throw FormatError("a sibling block belongs to no node, or to more than one");
   }
   for (const Shared<SiblingBlock>& block : *blocks_) {
     block->check(n_features);

@@ -20,7 +20,8 @@
 
 namespace oplt {
 
-/// What the classifiers minimise, and with it how a score becomes a probability (Plt::child_probabilities).
+/// The loss that the classifiers minimise, which determines how a score becomes a probability
+/// (Plt::child_probabilities).
 enum class Loss : std::uint8_t { kLogistic, kSquaredHinge };
 
 /// Throws InvalidParameter, listing the names there are, if there is no loss of this name.
@@ -33,16 +34,16 @@ struct NodeScratch {
 };
 
 /// A probabilistic label tree: a tree of labels, and a linear classifier in each node for "some label below is
-/// relevant, given that one below the parent is". What has been learnt, however it was learnt.
+/// relevant, given that one below the parent is". The trained state, whether trained online or in batch.
 ///
-/// A copy shares all its parts until one of the two is written, which only a learner does (PltLearner).
+/// A copy shares all parts with the original (copy on write); only a learner writes (PltLearner).
 class Plt {
  public:
-  /// Classifiers that know nothing, for the children of all internal nodes.
+  /// Untrained classifiers, for the children of all internal nodes.
   explicit Plt(LabelTree tree, std::uint64_t random_state = 0);
 
-  /// Classifiers that were solved elsewhere: the block of the root's own classifier, then those of the internal nodes
-  /// by ascending node.
+  /// Batch-trained classifiers: the block of the root's own classifier, then those of the internal nodes by ascending
+  /// node.
   Plt(LabelTree tree, Loss loss, std::vector<SiblingBlock> blocks, std::uint64_t n_examples);
 
   /// P(some label is relevant | x).
@@ -56,7 +57,7 @@ class Plt {
   std::uint32_t n_labels() const { return tree_->n_labels(); }
   std::uint32_t depth() const { return tree_->depth(); }
   std::uint64_t n_examples() const { return n_examples_; }
-  /// Steps of single classifiers that were taken since the tree was made or loaded.
+  /// Number of updates of single classifiers since the tree was created or loaded.
   std::uint64_t n_updates() const { return n_updates_; }
   std::size_t n_cells() const;
   /// Weights of the children of a node and of its auxiliary classifier. Those of all nodes, with those of the
@@ -72,14 +73,14 @@ class Plt {
   std::vector<Cell> classifier(NodeId v) const;
   std::optional<std::vector<Cell>> auxiliary_classifier(NodeId v) const;
 
-  /// A copy that only predicts: no accumulators, no auxiliary classifiers, no weights smaller than `prune`. With
+  /// A copy for prediction only: no accumulators, no auxiliary classifiers, no weights smaller than `prune`. With
   /// `half`, weights are rounded to half precision.
   Plt for_prediction(Real prune, bool half = false) const;
 
   void save(ArrayWriter& out, const std::string& prefix) const;
-  /// Throws FormatError unless each internal node has a block that fits it; check() looks into the blocks.
+  /// Throws FormatError unless each internal node has a block that fits it; check() checks the content of the blocks.
   static Plt load(const ArrayReader& in, const std::string& prefix, Loss loss);
-  /// Throws FormatError unless what was loaded is as if it had been learnt by a model of so many features.
+  /// Throws FormatError unless the loaded tree is consistent with a model that has this number of features.
   void check(std::uint32_t n_features) const;
 
  private:

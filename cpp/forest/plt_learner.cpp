@@ -32,13 +32,13 @@ void PltLearner::adopt(Plt& plt) const {
 void PltLearner::expect_learnable(const Plt& plt) const {
   for (const Shared<SiblingBlock>& block : *plt.blocks_) {
     if (!block->rows().has_accumulators()) {
-      throw FormatError("the model was saved for prediction only, without what learning needs");
+      throw FormatError("the model was saved for prediction only and cannot be updated");
     }
   }
   for (NodeId v = 0; v < plt.n_nodes(); ++v) {
     const bool auxiliary = policy_.may_choose(plt.tree(), v);
     if ((plt.has_block(v) && plt.block(v).has_auxiliary()) != auxiliary || plt.has_block(v) < !plt.tree().is_leaf(v)) {
-      throw FormatError("node " + std::to_string(v) + " of a tree " + (auxiliary ? "lacks an" : "has a needless") +
+      throw FormatError("node " + std::to_string(v) + " of a tree " + (auxiliary ? "lacks an" : "has a superfluous") +
                         " auxiliary classifier");
     }
   }
@@ -119,7 +119,7 @@ void PltLearner::extend(Plt& plt, LabelId label, Extension extension) {
   }
 }
 
-/// UpdateClassifiers, Algorithm 7. The positive nodes of AssignToNodes, Algorithm 9, are those on the ways from the
+/// UpdateClassifiers, Algorithm 7. The positive nodes of AssignToNodes, Algorithm 9, are those on the paths from the
 /// labels to the root; the negative ones are their other children, which are columns of the same blocks.
 void PltLearner::update_classifiers(const Plt& plt, const Example& example) {
   const LabelTree& tree = plt.tree();

@@ -23,7 +23,7 @@ class Found {
  public:
   explicit Found(const SearchParams& params) : top_k_(params.top_k), threshold_(params.threshold) {}
 
-  /// Could a label of this probability still be wanted?
+  /// Whether a label of this probability could still be wanted.
   bool wants(Real probability) const {
     return probability >= threshold_ && (!full() || probability >= labels_.front().probability);
   }
@@ -64,7 +64,7 @@ void expand(const Plt& plt, RowView x, ScoredNode parent, Found& found, NodeScra
   const std::span<const NodeId> children = tree.children(parent.node);
   for (std::size_t i = 0; i < children.size(); ++i) {
     const ScoredNode child{children[i], parent.probability * probabilities[i]};
-    if (!found.wants(child.probability)) {  // first: most are not, and to look at the node is a cache miss
+    if (!found.wants(child.probability)) {  // first: most are not, and reading the node is a cache miss
       continue;
     }
     if (tree.is_leaf(child.node)) {

@@ -11,7 +11,7 @@
 
 namespace oplt {
 
-/// Which labels are asked for. The defaults are in one place, in Python.
+/// The options of a prediction. The defaults are defined in Python.
 struct SearchParams {
   std::size_t top_k = 0;  // at most this many labels; 0 = no limit
   Real threshold = 0;     // only labels at least this probable
@@ -39,9 +39,9 @@ struct SearchScratch {
 
 /// The labels that `params` asks for, most probable first; equally probable ones by ascending label id.
 ///
-/// With beam == 0 the answer is exact: a subtree is passed over only if its probability, which bounds that of all its
-/// labels, is below the threshold or below that of k labels already found (Algorithm 10). With beam > 0 only the `beam`
-/// most probable nodes of each level are looked into.
+/// With beam == 0 the search is exact: a subtree is skipped only if its probability, which is an upper bound for all
+/// its labels, is below the threshold or below that of k labels already found (Algorithm 10). With beam > 0, only the
+/// `beam` most probable nodes of each level are expanded.
 std::vector<ScoredLabel> search(const Plt& plt, RowView x, const SearchParams& params, SearchScratch& scratch);
 
 /// Those of the labels that `params` asks for, in the same order. `labels` are distinct.

@@ -85,20 +85,20 @@ class Cursor {
 void check_header(Bytes file) {
   const std::size_t n_magic = std::min(file.size(), kMagic.size());
   if (file.empty() || std::memcmp(file.data(), kMagic.data(), n_magic) != 0) {
-    throw FormatError("this is not a model of oplt: it does not begin with OPLTMODL");
+    throw FormatError("the file is not an oplt model: it does not begin with OPLTMODL");
   }
   constexpr std::size_t kVersionEnd = sizeof(kMagic) + sizeof(kFormatVersion);
   if (file.size() < kVersionEnd) {
-    throw FormatError("the file is cut off: it has only " + std::to_string(file.size()) + " bytes");
+    throw FormatError("the file is truncated: it has only " + std::to_string(file.size()) + " bytes");
   }
   std::uint32_t version = 0;
   std::memcpy(&version, file.data() + sizeof(kMagic), sizeof(version));
   if (version != kFormatVersion) {
     throw UnknownFormatVersion("the file has format version " + std::to_string(version) +
-                               ", but this oplt reads version " + std::to_string(kFormatVersion));
+                               ", but this version of oplt reads format version " + std::to_string(kFormatVersion));
   }
   if (file.size() < sizeof(Header) + sizeof(std::uint32_t) + sizeof(Trailer)) {
-    throw FormatError("the file is cut off: it has only " + std::to_string(file.size()) + " bytes");
+    throw FormatError("the file is truncated: it has only " + std::to_string(file.size()) + " bytes");
   }
   if (!all_zero(file.first(sizeof(Header)).subspan(kVersionEnd))) {
     throw FormatError("the file is damaged: its header has bytes that should be zero");
@@ -110,15 +110,15 @@ Bytes table_of(Bytes file) {
   Trailer trailer;
   std::memcpy(&trailer, file.last(sizeof(Trailer)).data(), sizeof(Trailer));
   if (trailer.end_mark != kEndMark) {
-    throw FormatError("the file is cut off, or has been changed: its last bytes are not the end marker");
+    throw FormatError("the file is truncated or was modified: its last bytes are not the end marker");
   }
   const std::uint64_t end = file.size() - sizeof(Trailer);
   if (trailer.table_offset > end || trailer.table_bytes != end - trailer.table_offset) {
-    throw FormatError("the file is damaged: its table of contents does not lie at the end of it");
+    throw FormatError("the file is damaged: its table of contents is not at its end");
   }
   const Bytes table = file.subspan(trailer.table_offset, trailer.table_bytes);
   if (checksum_of(table) != trailer.table_checksum) {
-    throw FormatError("the file is damaged: its table of contents has changed since it was written");
+    throw FormatError("the file is damaged: its table of contents was modified after it was written");
   }
   return table;
 }
@@ -147,12 +147,12 @@ std::vector<ArrayEntry> entries_of(Bytes table, std::uint64_t arrays_end) {
     entries.push_back(take_entry(cursor));
     const ArrayEntry& entry = entries.back();
     if (entry.offset != next || entry.offset > arrays_end || entry.n_bytes > arrays_end - entry.offset) {
-      throw FormatError("the array '" + entry.name + "' does not lie where it should: at byte " +
-                        std::to_string(entry.offset) + ", of " + std::to_string(entry.n_bytes) + " bytes");
+      throw FormatError("the array '" + entry.name + "' is misplaced: at byte " + std::to_string(entry.offset) +
+                        ", of " + std::to_string(entry.n_bytes) + " bytes");
     }
     if (entry.value_bytes == 0 || entry.n_bytes % entry.value_bytes != 0) {
       throw FormatError("the array '" + entry.name + "' has " + std::to_string(entry.n_bytes) +
-                        " bytes, which is no whole number of values of " + std::to_string(entry.value_bytes));
+                        " bytes, which is not a multiple of its value size, " + std::to_string(entry.value_bytes));
     }
     next = entry.offset + entry.n_bytes;
     next += padding(next);
@@ -200,7 +200,7 @@ void ArrayWriter::end_array() {
 
 void ArrayWriter::append_bytes(std::span<const std::byte> bytes) {
   if (!in_array_ || bytes.size() % entries_.back().value_bytes != 0) {
-    throw std::logic_error("values are appended to no array, or to one of values of another size");
+    throw std::logic_error("values are appended without an array, or to one with values of another size");
   }
   checksum_.add(bytes);
   emit(bytes);
@@ -267,7 +267,7 @@ void ArrayReader::verify() const {
     const Bytes bytes = file_.subspan(entry.offset, entry.n_bytes);
     if (checksum_of(bytes) != entry.checksum ||
         !all_zero(file_.subspan(entry.offset + entry.n_bytes, padding(entry.n_bytes)))) {
-      throw FormatError("the file is damaged: the array '" + entry.name + "' has changed since it was written");
+      throw FormatError("the file is damaged: the array '" + entry.name + "' was modified after it was written");
     }
   }
 }

@@ -26,7 +26,7 @@ namespace oplt {
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian; byte swapping is not written");
 
-/// Where an array lies in a file.
+/// The location of an array in a file.
 struct ArrayEntry {
   std::string name;
   std::uint32_t value_bytes = 0;  // of one value
@@ -44,7 +44,7 @@ class ArrayWriter {
 
   explicit ArrayWriter(Sink sink);
 
-  /// An array that is there as a whole. Names are paths, such as "trees/0/parents", each used once.
+  /// Writes a whole array. Names are paths, such as "trees/0/parents", each used once.
   template <class T>
   void put(std::string_view name, std::span<const T> values) {
     begin<T>(name);
@@ -65,7 +65,7 @@ class ArrayWriter {
     append_bytes(bytes);
   }
 
-  /// An array that comes in pieces, by append(), until the next one begins.
+  /// Begins an array that is written in pieces, by append(), until the next array begins.
   template <class T>
   void begin(std::string_view name) {
     static_assert(std::is_trivially_copyable_v<T>);  // and without padding: its bytes would be anything
@@ -76,7 +76,7 @@ class ArrayWriter {
     append_bytes(std::as_bytes(values));
   }
 
-  /// Writes the table of contents. Returns a checksum of it, and so of all arrays, by which equal files are known.
+  /// Writes the table of contents. Returns its checksum, which covers all arrays: equal files have equal checksums.
   Checksum::Value finish();
 
  private:
@@ -99,10 +99,10 @@ class ArrayWriter {
 /// The arrays of a file. They are views of its bytes, which live as long as any of them does.
 class ArrayReader {
  public:
-  /// Reads the table of contents, and checks that it is whole. Throws FormatError.
+  /// Reads and checks the table of contents. Throws FormatError.
   ArrayReader(std::span<const std::byte> file, std::shared_ptr<const void> owner);
 
-  /// Throws FormatError, naming the array, unless all arrays are as they were written.
+  /// Throws FormatError, naming the array, if any array was modified.
   void verify() const;
 
   bool has(std::string_view name) const { return find(name) != nullptr; }

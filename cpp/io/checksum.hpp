@@ -9,10 +9,10 @@
 
 namespace oplt {
 
-/// 128 bits that tell whether bytes have changed by accident; not against somebody who means to deceive.
+/// A 128-bit checksum that detects accidental changes; it is not cryptographic.
 ///
-/// Four independent lanes multiply and rotate 8 bytes each, so that a machine does several GB a second. The result does
-/// not depend on how the bytes are cut into calls of add().
+/// Four independent lanes multiply and rotate 8 bytes each, which reaches several GB per second. The result does not
+/// depend on how the bytes are split into calls of add().
 class Checksum {
  public:
   using Value = std::array<std::uint64_t, 2>;

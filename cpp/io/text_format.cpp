@@ -197,7 +197,7 @@ LabelledRows make_room(const std::vector<Chunk>& chunks) {
   return rows;
 }
 
-/// Frees each chunk as soon as it is copied, so that there are never two of everything.
+/// Frees each chunk as soon as it is copied, so that the data is never in memory twice.
 LabelledRows join(std::vector<Chunk> chunks) {
   LabelledRows all = make_room(chunks);
   for (Chunk& chunk : chunks) {

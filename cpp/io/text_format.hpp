@@ -15,8 +15,8 @@
 
 namespace oplt {
 
-/// Examples end to end: the features of row i are [x_indptr[i], x_indptr[i + 1]), its labels likewise. Features are in
-/// ascending order, equal ones in that of the text; labels are in ascending order, without duplicates.
+/// Concatenated examples: the features of row i are [x_indptr[i], x_indptr[i + 1]), its labels likewise. Features are
+/// in ascending order, equal ones in that of the text; labels are in ascending order, without duplicates.
 struct LabelledRows {
   std::vector<std::int64_t> x_indptr;
   std::vector<std::int32_t> features;
@@ -35,21 +35,21 @@ struct LineLimits {
   std::int64_t n_labels = kMostColumns;
 };
 
-/// Large enough that handing out work costs nothing, small enough that all threads have some.
+/// Large enough that scheduling costs nothing, small enough that all threads have work.
 inline constexpr std::size_t kTextChunk = std::size_t{1} << 21;
 
 /// Parses all of `text` in pieces of about chunk_bytes; neither they nor the threads change the result. Throws
-/// InvalidInput, beginning with "line <number>: ", for the first line that is wrong. Takes the memory of the result
-/// and of a chunk, besides the text.
+/// InvalidInput, beginning with "line <number>: ", for the first invalid line. Needs memory for the result and one
+/// chunk, besides the text.
 LabelledRows parse_text(std::string_view text, std::size_t threads, std::size_t chunk_bytes = kTextChunk);
 
-/// A line that is no example, counted from 0.
+/// An invalid line, counted from 0.
 struct BadLine {
   std::size_t line = 0;
   std::string what;
 };
 
-/// The examples of some lines, and the lines that are none.
+/// The examples of some lines, and the invalid lines.
 struct ParsedLines {
   LabelledRows rows;
   std::vector<BadLine> bad;

@@ -51,7 +51,7 @@ const char* find_blank(const char* p, const char* end) { return std::find_if(p, 
 
 [[noreturn]] void fail_label(std::string_view label, std::string_view field, std::int64_t limit) {
   if (label.empty()) {
-    throw InvalidInput("the labels " + quoted(field) + " have a comma too many");
+    throw InvalidInput("the labels " + quoted(field) + " have a superfluous comma");
   }
   fail_index("label " + quoted(label), label, limit);
 }
@@ -60,7 +60,7 @@ const char* find_blank(const char* p, const char* end) { return std::find_if(p, 
   const std::string what = "feature " + quoted(pair);
   const std::size_t colon = pair.find(':');
   if (colon == std::string_view::npos) {
-    throw InvalidInput(what + " has no ':': features are written index:value");
+    throw InvalidInput(what + " has no ':': a feature must be written as index:value");
   }
   if (colon + 1 == pair.size()) {
     throw InvalidInput(what + " has no value");

@@ -48,7 +48,7 @@ class EncodedExamples {
     if (unknown != labels_.end()) {
       const std::size_t position = y.bounds.begin(i) + static_cast<std::size_t>(unknown - labels_.begin());
       throw InvalidInput("row " + std::to_string(i) + " has the label " + shown(y.names[position]) +
-                         ", which the tree lacks: all labels of Y must be leaves of the tree");
+                         ", which is not in the tree: all labels of Y must be leaves of the tree");
     }
     return keep_distinct(labels_, label_sets_);
   }

@@ -17,17 +17,16 @@
 
 namespace oplt {
 
-/// What is known before a batch-trained model is fitted: its encoder, its trees, and the names of their labels 0, 1, 2,
-/// …
+/// What batch training starts from: an encoder, trees, and the names of their labels 0, 1, 2, …
 struct FitStart {
   Encoder encoder;
   std::vector<LabelTree> trees;
   NameList labels;
 };
 
-/// Batch training of all classifiers of the trees (batch_training.hpp). All examples are encoded before any is used:
-/// texts get the features that they have in the end. Throws InvalidInput if an example has a label that the trees lack.
-/// For `weights` see Learner::learn(), for `poll` ModelState::predict().
+/// Batch training of all classifiers of the trees (batch_training.hpp). All examples are encoded first, so that the
+/// features of texts are computed from the final counts. Throws InvalidInput if an example has a label that is not in
+/// the trees. For `weights` see Learner::learn(), for `poll` ModelState::predict().
 ModelState fit(const BatchParams& params, const RowParams& rows, FitStart start, const Inputs& x, const NamedLabels& y,
                std::span<const Real> weights, std::size_t threads, const std::function<void()>& poll = {});
 

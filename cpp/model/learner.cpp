@@ -15,8 +15,8 @@ namespace oplt {
 
 namespace {
 
-/// The more examples are learnt together, the more steps each block takes while it is in the cache; beyond this,
-/// nothing is gained (measured), and whoever waits for the end of a batch waits longer.
+/// The more examples in a batch, the more updates each block gets while it is in the cache; beyond this size, nothing
+/// is gained (measured), and readers wait longer for the end of a batch.
 constexpr std::size_t kMostTogether = 2048;
 
 std::optional<Shared<LabelRanker>> ranker_for(std::uint32_t label_memory) {
@@ -77,7 +77,8 @@ std::uint64_t digest_of(const Inputs& x, std::size_t i, RowView row, std::span<c
 
 ModelState Learner::start(Encoder encoder) const {
   if (params_.forest.tree.policy == Policy::kFixed) {
-    throw InvalidParameter("policy 'fixed' never extends the tree: start from one that has labels, by from_tree");
+    throw InvalidParameter(
+        "policy 'fixed' never extends the tree, so an empty tree would stay empty: start from a tree with from_tree");
   }
   return {.rows = params_.rows,
           .encoder = Shared(std::move(encoder)),
@@ -88,7 +89,8 @@ ModelState Learner::start(Encoder encoder) const {
 
 ModelState Learner::start(Encoder encoder, LabelTree tree, const NameList& labels) const {
   if (params_.forest.tree.policy == Policy::kFixed && tree.n_labels() == 0) {
-    throw InvalidParameter("policy 'fixed' never extends the tree: start from one that has labels, by from_tree");
+    throw InvalidParameter(
+        "policy 'fixed' never extends the tree, so an empty tree would stay empty: start from a tree with from_tree");
   }
   return {.rows = params_.rows,
           .encoder = Shared(std::move(encoder)),

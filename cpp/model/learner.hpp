@@ -20,7 +20,7 @@
 
 namespace oplt {
 
-/// Examples that are learnt together: [begin, end) of those of a call.
+/// A batch of examples: [begin, end) of those of a call.
 struct BatchBounds {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -29,36 +29,36 @@ struct BatchBounds {
   bool is_single() const { return end == begin + 1; }
 };
 
-/// Asked between two batches, when the state is that of a whole number of examples.
+/// Called between two batches, when the state includes a whole number of examples.
 class BatchBreak {
  public:
   virtual ~BatchBreak() = default;
 
-  /// Is there something to do at the next opportunity?
+  /// Whether there is something to do at the next opportunity.
   virtual bool is_due() = 0;
 
-  /// Does it. What it throws ends the learning, with what was learnt before. Throws ForkedCall if it forks and
-  /// `helpers` are not in the child.
+  /// Does it. An exception ends the training; the examples before it have been learnt. Throws ForkedCall if it forks
+  /// and `helpers` do not exist in the child.
   virtual void take(const HelperPool& helpers) = 0;
 };
 
-/// Learns a model online: the policy that grows its trees, the queues of their steps, the threads. What has been learnt
-/// is all in the state; a learner has working memory alone.
+/// Trains a model online: the policy that grows its trees, the queues of their updates, the threads. The trained state
+/// is all in ModelState; a learner has only working memory.
 class Learner {
  public:
   explicit Learner(const ModelParams& params) : params_(params), forest_(params.forest) {}
 
-  /// A model that knows nothing.
+  /// An empty model.
   ModelState start(Encoder encoder) const;
   /// A model that starts from a tree, the only one. `labels` names the tree's labels 0, 1, 2, …
   ModelState start(Encoder encoder, LabelTree tree, const NameList& labels) const;
 
-  /// Throws FormatError unless this learner can go on with the state.
+  /// Throws FormatError unless this learner can continue from the state.
   void expect_learnable(const ModelState& state) const;
 
-  /// Learns examples in order. `weights` is empty or has one weight an example, above 0 and at most kLargestWeight.
-  /// The result depends neither on `threads` nor on how a stream is cut into calls. If the learning itself throws, the
-  /// state is of no use.
+  /// Learns examples in order. `weights` is empty or has one weight per example, above 0 and at most kLargestWeight.
+  /// The result depends neither on `threads` nor on how a stream is split into calls. If the training itself throws,
+  /// the state must not be used any more.
   void learn(ModelState& state, const Inputs& x, const NamedLabels& y, std::span<const Real> weights,
              std::size_t threads, BatchBreak& between);
 

@@ -23,8 +23,8 @@ struct alignas(64) PredictScratch {
   LabelRanker::Scratch ranking;
 };
 
-/// Of a calling thread, kept from call to call: to make it anew takes longer than to answer a single question. Not for
-/// helpers: if there is no memory for the first such variable of a thread, the process is aborted.
+/// The scratch of a calling thread, kept from call to call: allocating it takes longer than a single prediction. Not
+/// for helpers: if there is no memory for the first such variable of a thread, the process is aborted.
 PredictScratch& own_scratch() {
   static thread_local PredictScratch scratch;
   return scratch;
@@ -127,7 +127,7 @@ ModelState ModelState::load(const ArrayReader& in, const StateParams& params) {
                    .forest = Forest::load(in, params.trees, params.loss),
                    .ranker = {}};
   if (state.labels->size() != state.forest.n_labels()) {
-    throw FormatError("the tree has " + std::to_string(state.forest.n_labels()) + " labels, the vocabulary " +
+    throw FormatError("the tree has " + std::to_string(state.forest.n_labels()) + " labels, but the vocabulary has " +
                       std::to_string(state.labels->size()));
   }
   if (params.label_memory > 0) {

@@ -21,14 +21,14 @@
 
 namespace oplt {
 
-/// Answers to many rows: those of row i are [indptr[i], indptr[i + 1]).
+/// Predictions for many rows: those of row i are [indptr[i], indptr[i + 1]).
 struct Predictions {
   std::vector<std::int64_t> indptr;
   std::vector<LabelId> labels;
   std::vector<Real> probabilities;
 };
 
-/// Bytes that the parts of a model take. What lies in a mapped file is not counted.
+/// Memory of the parts of a model, in bytes. Parts in a mapped file are not counted.
 struct MemoryUse {
   std::size_t trees = 0;  // with their classifiers
   std::size_t label_memory = 0;
@@ -39,7 +39,7 @@ struct MemoryUse {
   std::size_t total() const { return trees + label_memory + warm_up + label_names + features; }
 };
 
-/// What a model must know of itself, beside what it has learnt, to be loaded.
+/// The settings that are needed to load a model, besides its trained state.
 struct StateParams {
   RowParams rows;
   Loss loss = Loss::kLogistic;
@@ -48,17 +48,17 @@ struct StateParams {
   std::optional<TextParams> text;  // if it takes texts
 };
 
-/// How a name is shown in messages.
+/// Formats a name for messages.
 std::string shown(const Name& name);
 
 /// Numbers names in their order. Throws InvalidInput if one occurs twice.
 Vocabulary vocabulary_of(const NameList& labels);
 
-/// What has been learnt, by whichever learner: names, trees with their classifiers, label memory. It predicts, is saved
-/// and is looked at.
+/// The trained state of a model, by whichever learner: names, trees with their classifiers, label memory. It predicts,
+/// and can be saved and inspected.
 ///
-/// A copy shares everything with the original, and takes microseconds; a learner copies a part before it writes it if
-/// somebody else holds it. Const members may be called from many threads at once.
+/// A copy takes microseconds, because it shares all parts with the original; a learner copies a part before it writes
+/// to it, if the part is shared. Const members may be called from many threads concurrently.
 struct ModelState {
   RowParams rows;
   Shared<Encoder> encoder;
@@ -68,17 +68,16 @@ struct ModelState {
 
   std::uint64_t n_examples() const { return forest.n_examples(); }
 
-  /// Calls `poll`, if given, in the calling thread every now and then; what it throws ends the prediction.
+  /// Calls `poll`, if given, regularly in the calling thread; an exception from it ends the prediction.
   Predictions predict(const Inputs& x, const SearchParams& params, std::size_t threads,
                       const std::function<void()>& poll = {}) const;
 
   MemoryUse memory_use() const;
 
-  /// How many examples of each label have been learnt, by label; nothing if there is no label memory, which counts
-  /// them.
+  /// The number of examples of each label; empty if there is no label memory, which counts them.
   std::optional<std::vector<std::uint32_t>> label_counts() const;
 
-  /// A copy that only predicts; see Plt::for_prediction().
+  /// A copy for prediction only; see Plt::for_prediction().
   ModelState for_prediction(Real prune, bool half = false) const;
 
   void save(ArrayWriter& out) const;
@@ -86,8 +85,8 @@ struct ModelState {
   /// Large parts stay in the file until they are written. Throws FormatError if the file does not have them.
   static ModelState load(const ArrayReader& in, const StateParams& params);
 
-  /// Throws FormatError unless what was loaded is as if it had been learnt: then nothing that is learnt or asked
-  /// afterwards can go wrong.
+  /// Full check. Throws FormatError unless the loaded state could be the result of training: then no later training or
+  /// prediction can fail because of it.
   void check() const;
 };
 

@@ -12,14 +12,15 @@ namespace oplt {
 
 namespace {
 
-// Examples that are learnt in less time than it takes to copy the parts that they change: readers rather wait for them.
+// Number of examples that are learnt faster than the parts that they change are copied, so readers had better wait for
+// them.
 constexpr std::size_t kShort = 256;
 constexpr std::chrono::milliseconds kPollEvery(100);
 
 }  // namespace
 
-/// What is done between two batches: readers get a newer state, other writers a turn, and the caller is asked whether
-/// to go on.
+/// The work between two batches: readers get a newer state, other writers a turn, and the caller is polled for an
+/// interruption.
 class OnlineModel::Break : public BatchBreak {
  public:
   Break(OnlineModel& model, const std::function<void()>& poll) : model_(model), poll_(poll) {}
@@ -48,7 +49,7 @@ class OnlineModel::Break : public BatchBreak {
   void pause() {
     struct Pause {
       explicit Pause(Turns& turns) : turns_(turns) { turns_.pause_writing(); }
-      ~Pause() { turns_.resume_writing(); }  // in any case: whoever called learn() gives the turn back
+      ~Pause() { turns_.resume_writing(); }  // always: the caller of learn() ends the turn
       Turns& turns_;
     };
     const Pause pause(model_.turns_);
@@ -98,7 +99,7 @@ const ModelState& OnlineModel::Reading::state() const {
 
 void OnlineModel::expect_whole() const {
   if (broken_) {
-    throw BrokenModel("learning has failed before, and left the model half changed: load it again from a file");
+    throw BrokenModel("an earlier failure during learning left the model partly updated: load it again from a file");
   }
 }
 

@@ -15,26 +15,26 @@
 
 namespace oplt {
 
-/// A model that learns while it is read: a learner, and what it has learnt.
+/// A model that can be read while it is trained: a learner, and its state.
 ///
-/// Any number of threads may use it at once. One at a time learns. Who reads waits for a few examples to be learnt at
-/// most; only the first one to read during a long learn(), after a second in which nobody has, waits for the end of the
-/// batch, and of the next one if that is being encoded already. Who has learnt something sees it in all that it asks
-/// afterwards. A snapshot holds no lock and never changes.
+/// Any number of threads may use it concurrently. One at a time trains. A reader waits for at most a few examples; only
+/// the first reader during a long learn(), after a second without readers, waits for the end of the batch, and of the
+/// next one if that is already being encoded. A thread sees its own updates in all later reads. A snapshot holds no
+/// lock and never changes.
 class OnlineModel {
  public:
   /// `state`: what Learner::start() gave, or what was loaded.
   OnlineModel(const ModelParams& params, ModelState state);
 
-  /// See Learner::learn(). Calls `poll`, if given, in the calling thread every now and then, while others may use the
-  /// model; what it throws ends the learning, with the examples that were learnt until then.
+  /// See Learner::learn(). Calls `poll`, if given, regularly in the calling thread, while others may use the model; an
+  /// exception from it ends the training; the examples before it have been learnt.
   void learn(const Inputs& x, const NamedLabels& y, std::span<const Real> weights, std::size_t threads,
              const std::function<void()>& poll = {});
 
   /// It never changes.
   bool takes_texts() const { return takes_texts_; }
 
-  /// Calls read(state), which must be short, and returns what it returns.
+  /// Calls read(state), which must be short, and returns its result.
   template <class Read>
   auto read(Read read) const {
     const Reading reading(*this);
@@ -46,8 +46,8 @@ class OnlineModel {
     return read([](const ModelState& state) { return state; });
   }
 
-  /// Waits until nobody learns, and lets no other thread begin: before a fork. Then one of the other two, in either
-  /// process.
+  /// Before a fork: waits until no thread is training, and lets no other thread begin. After the fork, call one of the
+  /// other two functions, in either process.
   void hold() { turns_.hold(); }
   void release() { turns_.release(); }
   void release_in_child() { turns_.release_in_child(); }
@@ -80,7 +80,7 @@ class OnlineModel {
   ModelState state_;
   Learner learner_;
   bool takes_texts_;
-  bool broken_ = false;  // learning has failed half-way
+  bool broken_ = false;  // training failed half-way
 };
 
 }  // namespace oplt

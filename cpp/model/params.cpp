@@ -12,8 +12,7 @@ namespace oplt {
 
 namespace {
 
-/// Users hear of ranges from src/oplt/params.py, which lets nothing pass that is outside: what fails here is a mistake
-/// of ours.
+/// src/oplt/params.py rejects values outside their ranges, with better messages: a failure here is a bug of ours.
 void expect(bool holds, std::string_view name) {
   if (!holds) {
     throw InvalidParameter(std::string(name) + " is out of range");

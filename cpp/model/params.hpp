@@ -11,7 +11,7 @@
 
 namespace oplt {
 
-/// How a model learns online, by who needs it. The defaults are in one place, in Python.
+/// The settings of online training, by component. The defaults are defined in Python.
 struct ModelParams {
   RowParams rows;
   ForestParams forest;

@@ -14,15 +14,14 @@
 
 namespace oplt {
 
-/// Who may use the living state of a model: one writer, or any number of readers. Readers are short: they answer one
-/// question, or copy the state, which shares everything.
+/// A reader-writer lock for the live state of a model: one writer, or any number of readers. Readers are short: they
+/// make one prediction, or copy the state, which shares all parts.
 ///
-/// Turns alternate: when a writer ends, the readers that have been waiting go first, then the next writer, in order of
-/// arrival. A writer that takes long *publishes* a copy of the state; while there is one, nobody who wants to read
-/// waits for the writer. A published copy has at least everything that was learnt by calls that had returned when it
-/// was taken, and it is taken away when another one returns. So a reader sees all that was learnt before it came, at
-/// least. And while there is one, all readers get it, also in a pause of the writer: nobody sees an older state after a
-/// newer one.
+/// Turns alternate: when a writer ends, the waiting readers go first, then the next writer, in order of arrival. A long
+/// writer *publishes* a copy of the state; while there is one, readers do not wait for the writer. A published copy
+/// includes at least all calls that had returned when it was taken, and it is withdrawn when another call returns. So a
+/// reader sees at least everything that was learnt before it arrived. While a copy is published, all readers get it,
+/// even when the writer pauses: nobody sees an older state after a newer one.
 class Turns {
  public:
   using Clock = std::chrono::steady_clock;
@@ -42,12 +41,12 @@ class Turns {
   // For the writer, during its turn:
 
   void publish(Published state);
-  /// Does a reader wait for something to be published?
+  /// Whether a reader is waiting for a published copy.
   bool is_read_waiting() const;
-  /// Has another thread read in the last second, or does one wait to? A thread that predicts and learns by turns never
-  /// waits for itself, and would pay for copies that nobody reads.
+  /// Whether another thread has read in the last second, or is waiting to. A thread that alternates between predicting
+  /// and learning never waits for itself, and would pay for copies that nobody reads.
   bool is_read_lately() const;
-  /// Is what was published a second old, and read since?
+  /// Whether the published copy is a second old and has been read.
   bool is_renewal_due() const;
   bool is_writer_waiting() const;
 
@@ -62,7 +61,8 @@ class Turns {
  private:
   static constexpr std::chrono::seconds kLately{1};
 
-  /// Frees what was published, here rather than in a reader: it may have the last copy of much of the model.
+  /// Frees the published copy, here rather than in a reader: it may hold the last reference to large parts of the
+  /// model.
   static void retire(Published former);
 
   bool may_write() const { return !is_writing_ && n_reading_ == 0 && n_admitted_ == 0; }
@@ -80,7 +80,7 @@ class Turns {
   std::size_t n_admitted_ = 0;  // readers that go before the next writer
   std::thread::id writer_;      // the last one
   std::uint64_t n_writers_come_ = 0;
-  std::uint64_t n_writers_gone_ = 0;  // so the next one is the one that came when there were so many
+  std::uint64_t n_writers_gone_ = 0;  // so the next writer is the one whose arrival number equals this
   Clock::time_point last_read_{};     // by another thread than the last writer
   Clock::time_point published_at_{};
   Published published_;

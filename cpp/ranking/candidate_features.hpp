@@ -13,16 +13,16 @@
 
 namespace oplt {
 
-/// A label that may be relevant, and what speaks for it.
+/// A candidate label and the evidence for it.
 struct Candidate {
   LabelId label;
-  Real probability;  // by the tree; of a label that only the memory found, the least that the tree found
+  Real probability;  // by the tree; for a label found only by the memory, the lowest probability that the tree found
   Similarity similarity;
   std::uint32_t count;    // of the label's examples
   std::uint64_t n_since;  // examples since the last one of the label
 };
 
-/// What a logistic model sees of a candidate. *Gap*: how far it is behind the best one, in logarithms.
+/// The features of a candidate for a logistic model. *Gap*: the distance to the best candidate, in logarithms.
 enum CandidateFeature : std::size_t {
   kConstant,
   kLogProbability,
@@ -47,12 +47,12 @@ enum CandidateFeature : std::size_t {
 
 using CandidateFeatures = std::array<double, kCandidateFeatures>;
 
-/// Weights of a model that trusts the tree, and rather more the memory, which is good from the first example of a label
-/// on: what is believed before anything was observed.
+/// The prior: weights of a model that trusts the tree, and somewhat more the memory, which is good from the first
+/// example of a label on.
 CandidateFeatures trusting_weights();
 
-/// Describes each candidate, also by how it compares with the first n_first. So these look the same, whatever follows.
-/// They begin with those that the tree found, by descending probability.
+/// Computes the features of each candidate, partly by comparison with the first n_first candidates, whose features
+/// therefore do not depend on those that follow. The candidates of the tree come first, by descending probability.
 /// `is_signed`: the row has negative values, so cosines may be negative, and are near 0 by chance.
 void describe(std::span<const Candidate> candidates, std::size_t n_first, bool is_signed,
               std::vector<CandidateFeatures>& described);

@@ -306,7 +306,8 @@ void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>
 }
 
 /// Calls visit(cell, weight) for the features that label and row have in common, ascending, and maybe for some more,
-/// with weights of 0. A short row looks for its features among many cells, a long one is asked for those of all cells.
+/// with weights of 0. The features of a short row are searched for among the cells; for a long row, each cell is looked
+/// up in the row.
 template <class Visit>
 void LabelMemory::visit_common(std::span<const Cell> cells, const Query& query, Visit visit) const {
   if (cells.size() < kManyCells * query.features_.size()) {

@@ -16,25 +16,25 @@
 
 namespace oplt {
 
-/// How near a label's examples are to a row.
+/// The similarity of a label's examples to a row.
 struct Similarity {
   Real cosine;    // between the row and the sum of the examples
-  Real coverage;  // the share of the row, by squares, that lies in features which the label has had
-  // Of what all labels have had of a feature, by absolute values, the label has had a share:
-  Real mean_share;     // its sum over the features, each times its part of the row
+  Real coverage;  // the fraction of the row, by squares, in features that the label has had
+  // A label's share of a feature is its part of the feature's total over all labels, by absolute values:
+  Real mean_share;     // the sum of the shares, each weighted by the feature's part of the row
   Real largest_share;  // of a feature of the row
 };
 
-/// Remembers what the examples of each label look like on the whole: the sum of their rows, each of norm 1. A label is
-/// found again after its first example, when its classifiers in the tree have hardly begun to learn.
+/// Stores the centroid of each label: the sum of its examples' rows, each of norm 1. It finds a label from its first
+/// example on, when the label's classifiers in the tree have had hardly any updates.
 ///
-/// Features are weighted by how few labels have them: log(1 + labels / labels with the feature). Labels are looked for
-/// through *postings*: for each feature, the labels that have it and its share in them. To keep them up to date at
-/// every step would cost more than all the rest, so those of a label are renewed when its examples have doubled, and
-/// everything is when the labels have become half as many again.
+/// Features have inverse label frequency weights: log(1 + labels / labels with the feature). Labels are retrieved
+/// through *postings*: for each feature, the labels that have it and its share in them. Updating them with every
+/// example would cost more than everything else, so the postings of a label are renewed when its number of examples has
+/// doubled, and all of them when the number of labels has grown by half.
 class LabelMemory {
  public:
-  /// A row as the memory sees it, and working memory of one asking thread.
+  /// A row in the form that the memory uses, and working memory of one querying thread.
   class Query {
    public:
     void clear();
@@ -42,7 +42,7 @@ class LabelMemory {
     /// Features of the row that some example has had.
     std::size_t n_known() const { return n_known_; }
 
-    /// Has the row negative values?
+    /// Whether the row has negative values.
     bool is_signed() const { return is_signed_; }
 
    private:
@@ -65,21 +65,21 @@ class LabelMemory {
     std::vector<LabelId> touched_;
   };
 
-  /// What find_nearest() looks at: few and rare features find a label that is near.
+  /// Limits of find_nearest(): a few rare features suffice to find a near label.
   struct Bounds {
     std::size_t features = 16;         // the heaviest of a row
     std::size_t labels = 1'024;        // that have such a feature, or it is passed over
     std::size_t all_postings = 8'192;  // so that a row of common features does not visit every label
-    // The same if all of the features are common ones, as dense features are; but at least so many are looked at.
+    // The same if all features are common, as dense features are, with a minimum.
     std::size_t common_postings = 131'072;
     std::size_t common_features = 4;
   };
 
-  /// Looks at everything: for tests.
+  /// No limits, for tests.
   static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
   static constexpr Bounds kExact = {kAll, kAll, kAll, kAll, kAll};
 
-  /// What a memory cannot have more of than the model that it is part of.
+  /// Sizes of the model, which bound those of its memory.
   struct Limits {
     std::size_t features;
     std::size_t labels;
@@ -93,35 +93,34 @@ class LabelMemory {
   /// Adds a row, times its weight, to the sums of its labels.
   void learn(RowView row, std::span<const LabelId> labels, Real weight);
 
-  /// Makes `query` that of the row. To be done again when the memory has learnt.
+  /// Prepares `query` for the row. To be repeated after each update of the memory.
   void ask(RowView row, Query& query) const;
 
-  /// Appends the k labels that seem nearest, the nearest first, equally near ones by ascending label: by cosine over
-  /// the heaviest features of the row alone, through the labels that have them, within bounds. So the cost does not
-  /// grow with the number of labels, unless all of these features are common ones.
+  /// Appends the k approximately nearest labels, nearest first, ties by ascending label. Nearness is the cosine over
+  /// the heaviest features of the row only, and only a limited number of labels that have them is visited. So the cost
+  /// does not grow with the number of labels, unless all of these features are common.
   void find_nearest(std::size_t k, Query& query, std::vector<LabelId>& found) const;
 
   Similarity similarity(LabelId label, const Query& query) const;
 
-  /// How many examples of the label have been learnt.
+  /// Number of examples of the label.
   std::uint32_t count(LabelId label) const { return label < labels_.size() ? labels_[label].count : 0; }
 
-  /// How many examples have been learnt since the last one of the label; all, if there is none.
+  /// Number of examples since the last one of the label; all examples, if there is none.
   std::uint64_t n_since(LabelId label) const { return n_learnt_ - (label < labels_.size() ? labels_[label].last : 0); }
 
-  /// How many examples have been learnt.
+  /// Number of examples.
   std::uint64_t n_learnt() const { return n_learnt_; }
 
   std::size_t n_cells() const { return cells_.n_values(); }
   std::size_t memory_bytes() const;
 
-  /// Equal memories write equal arrays. What is loaded lies in the file until it is written; only the sizes of its
-  /// arrays have been checked.
+  /// Equal memories write equal arrays. Loaded arrays stay in the file until they are written; only their sizes have
+  /// been checked.
   void save(ArrayWriter& out, const std::string& prefix) const;
   static LabelMemory load(const ArrayReader& in, const std::string& prefix, std::uint32_t max_features);
 
-  /// Looks at everything. Throws FormatError if anything could lead out of an array, or make a similarity that is not
-  /// finite.
+  /// Full check. Throws FormatError if any index is out of bounds, or if a similarity could be infinite or NaN.
   void check(const Limits& limits) const;
 
  private:

@@ -73,7 +73,7 @@ void LabelMemory::check_features() const {
   for (const Real weight : weights_) {  // written so that what is no number is not good
     good_weights = good_weights && (weight == 0 || (weight >= kLeastFeatureWeight && weight <= kMostFeatureWeight));
   }
-  expect_format(good_weights, "the weight of a feature in the label memory is none that a feature can have");
+  expect_format(good_weights, "the weight of a feature in the label memory is out of range");
   bool good_totals = true;
   for (const double total : totals_) {
     good_totals = good_totals && total >= 0 && std::isfinite(total);
@@ -88,7 +88,7 @@ void LabelMemory::check_postings() const {
       good = good && posting.label < labels_.size() && std::abs(posting.share) <= kMostShare;
     }
   }
-  expect_format(good, "the label memory has a posting of no label, or with a share that cannot be");
+  expect_format(good, "the label memory has a posting without a label, or with an impossible share");
 }
 
 void LabelMemory::check_labels() const {
@@ -99,12 +99,12 @@ void LabelMemory::check_labels() const {
     n_known += entry.count > 0 ? 1 : 0;
     n_posted += check_cells(label);
     expect_format(entry.last <= n_learnt_ && entry.count <= n_learnt_,
-                  "the label memory has examples of a label that are yet to come");
+                  "the label memory has examples of a label beyond the last example");
     expect_format(entry.count > 0 || cells_[label].empty(),
                   "the label memory has features of a label without examples");
   }
   expect_format(n_posted == postings_.n_values(), "the label memory has postings that belong to no label's features");
-  expect_format(n_known == n_known_ && n_renewed_ <= n_known_, "the label memory counts its labels wrongly");
+  expect_format(n_known == n_known_ && n_renewed_ <= n_known_, "the label memory has a wrong number of labels");
 }
 
 /// Returns how many of the label's features are posted.
@@ -133,10 +133,10 @@ std::size_t LabelMemory::check_cells(LabelId label) const {
   }
   const Real norm = labels_[label].norm;
   expect_format(in_order, "features of a label in the label memory are out of order");
-  expect_format(good_sums, "a sum in the label memory is more than its feature has had, or no number");
-  expect_format(good_postings, "a feature of a label in the label memory leads to a posting of another label");
+  expect_format(good_sums, "a sum in the label memory exceeds the total of its feature, or is not a number");
+  expect_format(good_postings, "a feature of a label in the label memory refers to a posting of another label");
   expect_format(std::isfinite(norm) && norm + kTiny >= kLeastFeatureWeight * 0.99 * std::sqrt(squares),
-                "a label in the label memory has a norm that is not that of its features");
+                "a label in the label memory has a norm that does not match its features");
   return n_posted;
 }
 

@@ -17,18 +17,18 @@ namespace oplt {
 
 namespace {
 
-constexpr std::size_t kCandidates = 20;  // of the tree, and as many of the memory, if no more are asked for
-constexpr std::size_t kUnlimited = 100;  // more of each, at first, if all labels above a threshold are asked for
+constexpr std::size_t kCandidates = 20;  // of the tree, and as many of the memory, unless k is larger
+constexpr std::size_t kUnlimited = 100;  // initial number of each, if all labels above a threshold are requested
 constexpr std::size_t kGrowth = 4;       // as many times more of each, while what was added has labels above it
 constexpr std::size_t kSurePlaces = 10;  // the best candidates keep their places when there are more candidates
-constexpr std::size_t kCalibrated = 10;  // best candidates whose probabilities are learnt: few look at others
+constexpr std::size_t kCalibrated = 10;  // the calibration is trained on this many best candidates
 
 constexpr double kScoreScale = 4.0;
 constexpr double kMostScore = 1e6;   // no model learns to give more; a file may hold any weights
 constexpr double kLeastSlope = 0.2;  // probabilities must not turn the order of the scores round
 
-// Of what is known, each step keeps so much. The calibration has three weights to learn, and follows a stream in which
-// the labels become ever better known.
+// The fraction of the evidence that each step keeps. The calibration has three weights to learn, and follows a stream
+// in which the labels become ever better known.
 constexpr double kKeepModel = 0.999;
 constexpr double kKeepCalibration = 0.99;
 constexpr double kKeepDoubt = 0.999;
@@ -39,8 +39,8 @@ constexpr double kMostFrequent = 0.999;  // of all examples, to have log-odds
 constexpr double kLeastCount = 0.5;      // of a label without examples, to have log-odds
 constexpr double kKnownWindow = 256.0;   // observed examples over which their number of known features is averaged
 
-// Of the observed examples, every sixteenth is looked at again with a part of its features left out: half of them,
-// three quarters, and so on.
+// Every sixteenth observed example is used again with a part of its features left out: half of them, three quarters,
+// and so on.
 constexpr std::uint64_t kThinnedEvery = 16;
 constexpr std::uint64_t kThinnings = 4;
 
@@ -48,7 +48,7 @@ constexpr std::uint64_t kThinnings = 4;
 constexpr double kWhole = 1.0 - 1e-6;
 
 // Observed examples, after which a model learns rather from its own labels than from those of the other models: five
-// models that learn apart from the start are of no use on the first few hundred examples.
+// models that are trained separately from the start are useless on the first few hundred examples.
 constexpr double kSharing = 30.0;
 constexpr double kLeastSharing = 0.05;  // what counts less is not worth its time
 
@@ -172,7 +172,7 @@ double LabelRanker::calibrated(double score, const Scratch& scratch) const {
   return std::min(kMostLogit, std::max(-kMostLogit, logit));
 }
 
-/// Of all examples, how many have a label that has so many.
+/// The base rate of a label with this number of examples.
 double LabelRanker::frequency(std::uint32_t count) const {
   return std::max(kLeastCount, static_cast<double>(count)) / (1.0 + static_cast<double>(memory_.n_learnt()));
 }

@@ -19,45 +19,46 @@
 
 namespace oplt {
 
-/// Ranks labels by tree and memory together.
+/// Ranks labels by the tree and the label memory together.
 ///
-/// Both name candidates, and a small logistic model over what they say of each gives its probability. That model
-/// learns from some examples of the stream, just before they are learnt, so that what it sees are honest predictions:
-/// it finds out by itself how far the tree can be trusted, and the memory, for labels with few and with many examples.
+/// Both propose candidates, and a small logistic model combines their evidence into a probability. That model is
+/// trained by progressive validation: it sees some examples of the stream just before the tree and the memory learn
+/// from them. So it learns how far the tree and the memory can be trusted, for labels with few and with many examples.
 class LabelRanker {
  public:
-  /// Working memory of one asking thread.
+  /// Working memory of one predicting thread.
   struct Scratch {
     SearchScratch search;
     LabelMemory::Query query;
     std::vector<LabelId> nearest;
     std::vector<LabelId> known;  // the candidates' labels, sorted
     std::vector<Candidate> candidates;
-    std::size_t n_first = 0;  // candidates that there always are; the others were added because so many were asked for
+    std::size_t n_first = 0;     // number of candidates that are always there; others were added because k is large
     Real least_probability = 0;  // by the tree, of the first ones
     std::vector<CandidateFeatures> features;
     double together = 0;  // logarithm of the sum of the first candidates' exponential scores
-    double thinness = 0;  // how little is known of the row: from 0, as much as of most, to 1, nothing
+    double thinness = 0;  // how little is known about the row: from 0 (as much as for most rows) to 1 (nothing)
   };
 
   explicit LabelRanker(std::uint32_t max_features);
 
-  /// Is the example with this number, from 0, one to observe? Ever fewer are; they come in runs, because all steps of
-  /// the tree must have been taken before.
+  /// Whether to observe the example with this number, from 0. The fraction decreases over time; observed examples come
+  /// in runs, because all pending updates of the tree must be applied before.
   static bool observes(std::uint64_t number);
 
-  /// Learns how to rank from an example that the tree and the memory have not learnt yet. Some are looked at a second
-  /// time with a part of their features left out: that tells how much less to believe when little is known of a row.
+  /// Trains the ranking on an example that the tree and the memory have not learnt yet. Some examples are used a second
+  /// time with a part of their features left out, to learn how much to trust the scores when little is known about a
+  /// row.
   void observe(const Forest& forest, const Example& example);
 
-  /// Takes note of the examples of a batch, by digests of what they were before anything was made of them. Returns
-  /// whether the first one is new to the model: in a further pass over the same data, it is not.
+  /// Records the examples of a batch, by digests of the original input. Returns whether the first one is new to the
+  /// model: in a further pass over the same data, it is not.
   bool recognise(std::span<const std::uint64_t> digests);
 
-  /// Have the last examples been learnt before?
+  /// Whether the latest examples are repetitions of earlier ones.
   bool is_repeating() const { return passes_.is_repeating(); }
 
-  /// Learns what the labels of the examples look like.
+  /// Updates the label memory with the examples.
   void remember(std::span<const Example> examples) {
     for (const Example& example : examples) {
       memory_.learn(example.x, example.labels, example.weight);
@@ -66,9 +67,9 @@ class LabelRanker {
   }
 
   /// The labels that `params` asks for, among the candidates; the highest scores, and so probabilities, first, equal
-  /// scores by ascending label id. The best ten are the same however many are asked for. If no example so far had more
-  /// than one label, the probabilities of all labels sum up to at most 1. A row of which nothing is known is answered
-  /// by how frequent the labels are.
+  /// scores by ascending label id. The best ten labels do not depend on k. If no example so far had more than one
+  /// label, the probabilities of all labels sum to at most 1. For a row without known features, the probabilities are
+  /// the base rates of the labels.
   std::vector<ScoredLabel> rank(const Forest& forest, RowView x, const SearchParams& params, Scratch& scratch) const;
 
   const LabelMemory& memory() const { return memory_; }

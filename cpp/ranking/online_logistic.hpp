@@ -15,16 +15,16 @@
 
 namespace oplt {
 
-/// Logistic regression of a few dense features, learnt by Newton's steps that forget slowly.
+/// Online logistic regression on a few dense features, by Newton steps with exponential forgetting.
 ///
-/// Features may be as correlated as they like: the curvature sees to it. It is taken to be at least the squared error,
-/// so that a prediction that was surely wrong does not make a huge step.
+/// Features may be correlated, which the curvature accounts for. The curvature is at least the squared error, so that a
+/// confident wrong prediction does not cause a huge step.
 template <std::size_t N>
 class OnlineLogistic {
  public:
   using Features = std::array<double, N>;
 
-  /// Of what is known, each step keeps the share `keep`.
+  /// Each step keeps the fraction `keep` of the accumulated evidence.
   OnlineLogistic(const Features& start, double keep) : keep_(keep), weights_(start) {
     for (std::size_t i = 0; i < N; ++i) {
       curvature_[i][i] = 1.0;
@@ -101,14 +101,14 @@ class OnlineLogistic {
     return model;
   }
 
-  /// Throws FormatError if a score or the next steps could be no numbers.
+  /// Throws FormatError if a score or a later step could be NaN.
   void check() const {
     for (std::size_t i = 0; i < N; ++i) {
       expect_format(std::abs(weights_[i]) <= kMostWeight,
-                    "a logistic model has a weight that is too large, or no number");
+                    "a logistic model has a weight that is too large or not a number");
       for (const double value : curvature_[i]) {
         expect_format(std::abs(value) <= kMostCurvature,
-                      "a logistic model has a curvature that is too large, or no number");
+                      "a logistic model has a curvature that is too large or not a number");
       }
     }
     const Matrix lower = cholesky();

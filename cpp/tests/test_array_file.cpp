@@ -172,12 +172,12 @@ TEST("a file without an owner, or at an odd address, is copied") {
 TEST("a file that is cut off anywhere is refused") {
   const Bytes file = small_file();
   for (std::size_t n = 1; n < file.size(); ++n) {
-    CHECK_THROWS_WITH(FormatError, "cut off", test::read_arrays({file.begin(), file.begin() + static_cast<long>(n)}));
+    CHECK_THROWS_WITH(FormatError, "truncated", test::read_arrays({file.begin(), file.begin() + static_cast<long>(n)}));
   }
-  CHECK_THROWS_WITH(FormatError, "not a model", test::read_arrays({}));
+  CHECK_THROWS_WITH(FormatError, "not an oplt model", test::read_arrays({}));
   Bytes longer = file;
   longer.push_back({});
-  CHECK_THROWS_WITH(FormatError, "cut off", test::read_arrays(longer));
+  CHECK_THROWS_WITH(FormatError, "truncated", test::read_arrays(longer));
 }
 
 TEST("every changed byte of a file is found") {
@@ -209,14 +209,14 @@ TEST("a table of contents that cannot be is refused, though its checksum is righ
   constexpr std::uint64_t kMost = ~std::uint64_t{0};
   open_forged({{"x", 4, 64, 8}, {"y", 1, 128, 64}});
   CHECK_THROWS_WITH(FormatError, "two arrays", open_forged({{"x", 4, 64, 8}, {"x", 1, 128, 64}}));
-  CHECK_THROWS_WITH(FormatError, "not lie where", open_forged({{"x", 4, 64, 80}, {"y", 1, 128, 64}}));
-  CHECK_THROWS_WITH(FormatError, "not lie where", open_forged({{"x", 4, 72, 8}, {"y", 1, 128, 64}}));
-  CHECK_THROWS_WITH(FormatError, "not lie where", open_forged({{"x", 4, 0, 8}, {"y", 1, 128, 64}}));
-  CHECK_THROWS_WITH(FormatError, "not lie where", open_forged({{"x", 1, 64, 129}}));
-  CHECK_THROWS_WITH(FormatError, "not lie where", open_forged({{"x", 1, 64, kMost - 63}}));
-  CHECK_THROWS_WITH(FormatError, "not lie where", open_forged({{"x", 1, kMost, 1}}));
-  CHECK_THROWS_WITH(FormatError, "whole number", open_forged({{"x", 3, 64, 8}, {"y", 1, 128, 64}}));
-  CHECK_THROWS_WITH(FormatError, "whole number", open_forged({{"x", 0, 64, 8}, {"y", 1, 128, 64}}));
+  CHECK_THROWS_WITH(FormatError, "is misplaced", open_forged({{"x", 4, 64, 80}, {"y", 1, 128, 64}}));
+  CHECK_THROWS_WITH(FormatError, "is misplaced", open_forged({{"x", 4, 72, 8}, {"y", 1, 128, 64}}));
+  CHECK_THROWS_WITH(FormatError, "is misplaced", open_forged({{"x", 4, 0, 8}, {"y", 1, 128, 64}}));
+  CHECK_THROWS_WITH(FormatError, "is misplaced", open_forged({{"x", 1, 64, 129}}));
+  CHECK_THROWS_WITH(FormatError, "is misplaced", open_forged({{"x", 1, 64, kMost - 63}}));
+  CHECK_THROWS_WITH(FormatError, "is misplaced", open_forged({{"x", 1, kMost, 1}}));
+  CHECK_THROWS_WITH(FormatError, "not a multiple", open_forged({{"x", 3, 64, 8}, {"y", 1, 128, 64}}));
+  CHECK_THROWS_WITH(FormatError, "not a multiple", open_forged({{"x", 0, 64, 8}, {"y", 1, 128, 64}}));
   CHECK_THROWS_WITH(FormatError, "does not match", open_forged({{"x", 4, 64, 8}}));
   CHECK_THROWS_WITH(FormatError, "too short", test::read_arrays(forged({}, 0, 1)));
   CHECK_THROWS_WITH(FormatError, "too short", test::read_arrays(forged({{"x", 1, 64, 0}}, 0, 0xFFFFFFFF)));

@@ -140,7 +140,7 @@ TEST("blocks whose parts do not fit together are refused when they are opened") 
   refused([](Header& h) { h.n_slots <<= 40; }, "beyond the end");
   refused([](Header& h) { h.n_words = ~std::uint64_t{0}; }, "beyond the end");
   refused([](Header& h) { ++h.n_words; }, "beyond the end");
-  refused([](Header& h) { --h.n_words; }, "left over");
+  refused([](Header& h) { --h.n_words; }, "superfluous cells");
 }
 
 TEST("content that could do harm does not pass the check of a block") {
@@ -153,7 +153,7 @@ TEST("content that could do harm does not pass the check of a block") {
     return with_value(file, "thing/blocks", 0, changed);
   };
   CHECK_THROWS_WITH(FormatError, "beyond the last column", load(with_header([](Header& h) { h.n_children = 1; })));
-  CHECK_THROWS_WITH(FormatError, "as many", load(with_header([](Header& h) { --h.n_rows; })));
+  CHECK_THROWS_WITH(FormatError, "number of rows", load(with_header([](Header& h) { --h.n_rows; })));
   CHECK_THROWS(FormatError, load(with_header([](Header& h) { h.flags ^= 2; })));  // accumulators
   CHECK_THROWS(FormatError, load(with_header([](Header& h) { h.flags ^= 6; })));  // and halves
   load(with_header([](Header& h) { h.flags ^= 1; }));                             // an auxiliary classifier of zeros
@@ -169,8 +169,8 @@ TEST("content that could do harm does not pass the check of a block") {
   const std::uint64_t row = first >> 32;
   CHECK_THROWS_WITH(FormatError, "row of its own", load(with_cell(used[0], (header.n_words << 32) | (first & kNone))));
   CHECK_THROWS_WITH(FormatError, "no name", load(with_cell(used[0], (first >> 32 << 32) | kFeatures)));
-  CHECK_THROWS_WITH(FormatError, "looked for", load(with_cell(used[0], (first >> 32 << 32) | 99)));
-  CHECK_THROWS_WITH(FormatError, "as many", load(with_cell(used[0], ~std::uint64_t{0})));
+  CHECK_THROWS_WITH(FormatError, "cannot be found", load(with_cell(used[0], (first >> 32 << 32) | 99)));
+  CHECK_THROWS_WITH(FormatError, "number of rows", load(with_cell(used[0], ~std::uint64_t{0})));
   const std::uint64_t second = cells[used[1]];
   CHECK_THROWS_WITH(FormatError, "row of its own", load(with_cell(used[1], (first >> 32 << 32) | (second & kNone))));
   const std::size_t mask = header.n_slots + row;
@@ -178,8 +178,8 @@ TEST("content that could do harm does not pass the check of a block") {
   CHECK_THROWS_WITH(FormatError, "no cell", load(with_cell(mask, 0)));
   constexpr std::uint64_t kNoNumbers = 0x7FC00000'7FC00000;
   CHECK_THROWS_WITH(FormatError, "weight is not finite", load(with_cell(mask + 1, kNoNumbers)));
-  CHECK_THROWS_WITH(FormatError, "no sum of squares", load(with_cell(mask + 2, kNoNumbers)));
-  CHECK_THROWS_WITH(FormatError, "no sum of squares", load(with_cell(mask + 2, 0xBF800000'BF800000)));
+  CHECK_THROWS_WITH(FormatError, "negative or not finite", load(with_cell(mask + 2, kNoNumbers)));
+  CHECK_THROWS_WITH(FormatError, "negative or not finite", load(with_cell(mask + 2, 0xBF800000'BF800000)));
   CHECK_THROWS_WITH(FormatError, "no name", open(file).check(3));
 }
 

@@ -202,7 +202,7 @@ TEST("trees that have not learnt the same number of examples, or not the same la
   Forest forest;
   forest.trees.push_back(*taught_alone(of_tree(params, 0), stream));
   forest.trees.push_back(*OnlineTree(of_tree(params, 1)));
-  CHECK_THROWS_WITH(FormatError, "tree 1 has learnt 0 examples of 0 labels, the first one 20",
+  CHECK_THROWS_WITH(FormatError, "tree 1 has learnt 0 examples with 0 labels, but the first tree has learnt 20",
                     OnlineForest(params, saved_bytes(forest), kFeatures));
   Stream fewer_labels = stream;
   fewer_labels.back().labels.clear();
@@ -211,7 +211,7 @@ TEST("trees that have not learnt the same number of examples, or not the same la
     std::erase_if(example.labels, [](LabelId label) { return label > 2; });
   }
   forest.trees[1] = *taught_alone(of_tree(params, 1), fewer_labels);
-  CHECK_THROWS_WITH(FormatError, "tree 1 has learnt 20 examples of 3 labels",
+  CHECK_THROWS_WITH(FormatError, "tree 1 has learnt 20 examples with 3 labels",
                     OnlineForest(params, saved_bytes(forest), kFeatures));
   forest.trees.pop_back();
   CHECK_THROWS_WITH(FormatError, "no array 'trees/1", OnlineForest(params, saved_bytes(forest), kFeatures));
@@ -221,12 +221,12 @@ TEST("a forest of another number of trees, or of a single one that is given, is 
   const Stream stream = test::random_stream(7, 20);
   ModelParams params = three_trees();
   const OnlineForest forest = taught(params, stream);
-  CHECK_THROWS_WITH(FormatError, "3 trees, but the settings say 1",
+  CHECK_THROWS_WITH(FormatError, "3 trees, but according to the settings there are 1",
                     ForestLearner(of_tree(params, 0).forest).expect_learnable(*forest));
-  CHECK_THROWS_WITH(InvalidParameter, "one tree", ForestLearner(params.forest).start(LabelTree()));
+  CHECK_THROWS_WITH(InvalidParameter, "trees=1", ForestLearner(params.forest).start(LabelTree()));
   params = make_params();
   params.forest.warm_up = 5;
-  CHECK_THROWS_WITH(InvalidParameter, "no warm-up", ForestLearner(params.forest).start(LabelTree()));
+  CHECK_THROWS_WITH(InvalidParameter, "warm_up=0", ForestLearner(params.forest).start(LabelTree()));
 }
 
 TEST("after a warm-up, trees are those of a start from clustered labels that has learnt the same stream") {

@@ -84,14 +84,14 @@ TEST("no examples are saved and loaded") {
 }
 
 TEST("kept examples that do not fit the model are refused") {
-  CHECK_THROWS_WITH(FormatError, "do not fit", kept().check(9, 10));
-  CHECK_THROWS_WITH(FormatError, "do not fit", kept().check(10, 9));
+  CHECK_THROWS_WITH(FormatError, "do not match", kept().check(9, 10));
+  CHECK_THROWS_WITH(FormatError, "do not match", kept().check(10, 9));
 }
 
 TEST("content that could do harm does not pass the check of kept examples") {
   const auto file = saved_bytes(kept());
   const auto refused = [&](const std::vector<std::byte>& changed) {
-    CHECK_THROWS_WITH(FormatError, "do not fit", open(changed).check(10, 10));
+    CHECK_THROWS_WITH(FormatError, "do not match", open(changed).check(10, 10));
   };
   constexpr Real kNoNumber = std::numeric_limits<Real>::quiet_NaN();
   refused(with_value(file, "thing/features", 3, FeatureId{0}));  // twice

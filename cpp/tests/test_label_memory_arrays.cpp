@@ -175,8 +175,8 @@ TEST("content that could do harm does not pass the check of a memory") {
     CHECK_THROWS_WITH(FormatError, text, open_and_check(with_value(file, name, 0, value)));
   };
   const auto label = arrays.get<SavedLabel>("thing/labels")[0];
-  refuses("thing/labels", label, [](SavedLabel& l) { l.last = 1000; }, "yet to come");
-  refuses("thing/labels", label, [](SavedLabel& l) { l.count = 1000; }, "yet to come");
+  refuses("thing/labels", label, [](SavedLabel& l) { l.last = 1000; }, "beyond the last example");
+  refuses("thing/labels", label, [](SavedLabel& l) { l.count = 1000; }, "beyond the last example");
   refuses("thing/labels", label, [](SavedLabel& l) { l.count = 0; }, "without examples");
   refuses("thing/labels", label, [](SavedLabel& l) { l.norm = kNoNumber; }, "norm");
   refuses("thing/labels", label, [](SavedLabel& l) { l.norm = std::numeric_limits<Real>::infinity(); }, "norm");
@@ -192,7 +192,7 @@ TEST("content that could do harm does not pass the check of a memory") {
   refuses("thing/cells/values", cell, [](SavedCell& c) { c.posting = 1; }, "another label");
   refuses("thing/cells/values", cell, [](SavedCell& c) { c.posting = kNone; }, "belong to no");
   const auto posting = arrays.get<SavedPosting>("thing/postings/values")[0];
-  refuses("thing/postings/values", posting, [](SavedPosting& p) { p.label = 100'000; }, "no label");
+  refuses("thing/postings/values", posting, [](SavedPosting& p) { p.label = 100'000; }, "without a label");
   refuses("thing/postings/values", posting, [](SavedPosting& p) { ++p.label; }, "another label");
   refuses("thing/postings/values", posting, [](SavedPosting& p) { p.share = kNoNumber; }, "share");
   refuses("thing/postings/values", posting, [](SavedPosting& p) { p.share = -1e9F; }, "share");
@@ -204,8 +204,8 @@ TEST("content that could do harm does not pass the check of a memory") {
   refuses("thing/totals", 1.0, set(-1.0), "total");
   refuses("thing/totals", 1.0, set(std::numeric_limits<double>::infinity()), "total");
   refuses("thing/totals", 1.0, set(0.0), "a sum");
-  refuses("thing/n_known", std::uint64_t{0}, set(std::uint64_t{0}), "wrongly");
-  refuses("thing/n_renewed", std::uint64_t{0}, set(~std::uint64_t{0}), "wrongly");
+  refuses("thing/n_known", std::uint64_t{0}, set(std::uint64_t{0}), "wrong number of labels");
+  refuses("thing/n_renewed", std::uint64_t{0}, set(~std::uint64_t{0}), "wrong number of labels");
 }
 
 TEST("whatever passes the check does no harm") {

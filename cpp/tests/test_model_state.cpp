@@ -134,7 +134,8 @@ TEST("labels of the tree and of the vocabulary must be the same") {
     return state;
   };
   CHECK_EQ(loaded(params, saved_bytes(state_of(two_names, matching))).forest.n_labels(), 2U);
-  CHECK_THROWS_WITH(FormatError, "2 labels, the vocabulary 0", loaded(params, saved_bytes(state_of({}, matching))));
+  CHECK_THROWS_WITH(FormatError, "2 labels, but the vocabulary has 0",
+                    loaded(params, saved_bytes(state_of({}, matching))));
   CHECK_THROWS_WITH(FormatError, "no leaf", loaded(params, saved_bytes(state_of(two_names, with_a_gap))));
 }
 

@@ -139,7 +139,8 @@ TEST("a state that the settings could not have made is refused") {
   examples.teach(model);
   ModelParams two_trees = make_params();
   two_trees.forest.trees = 2;
-  CHECK_THROWS_WITH(FormatError, "1 trees, but the settings say 2", OnlineModel(two_trees, model.snapshot()));
+  CHECK_THROWS_WITH(FormatError, "1 trees, but according to the settings there are 2",
+                    OnlineModel(two_trees, model.snapshot()));
   CHECK_THROWS_WITH(FormatError, "prediction only", OnlineModel(make_params(), model.snapshot().for_prediction(0)));
   CHECK_THROWS_WITH(FormatError, "auxiliary", OnlineModel(make_params(Policy::kFlat), model.snapshot()));
 }

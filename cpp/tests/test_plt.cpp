@@ -107,9 +107,9 @@ TEST("blocks that do not fit the nodes are refused when a tree is opened") {
   const auto file = saved_tree();
   const auto block_of = test::read_arrays(file).get<BlockId>("thing/block_of");
   const auto n_nodes = static_cast<NodeId>(block_of.size());
-  CHECK_THROWS_WITH(FormatError, "do not fit", open(with_value(file, "thing/block_of", 0, BlockId{100'000})));
-  CHECK_THROWS_WITH(FormatError, "do not fit", open(with_value(file, "thing/block_of", 0, kNone)));
-  CHECK_THROWS_WITH(FormatError, "do not fit",
+  CHECK_THROWS_WITH(FormatError, "do not match", open(with_value(file, "thing/block_of", 0, BlockId{100'000})));
+  CHECK_THROWS_WITH(FormatError, "do not match", open(with_value(file, "thing/block_of", 0, kNone)));
+  CHECK_THROWS_WITH(FormatError, "do not match",
                     open(with_array<BlockId>(file, "thing/block_of", std::vector<BlockId>(n_nodes - 1))));
   CHECK_THROWS(FormatError, open(with_array<std::uint64_t>(file, "thing/n_examples", {})));
 }
@@ -126,7 +126,8 @@ TEST("a block that belongs to no node, or to several, does not pass the check") 
   }
   CHECK(lonely.size() >= 2);
   CHECK_THROWS_WITH(FormatError, "no node", load(with_value(file, "thing/block_of", lonely[0], kNone)));
-  CHECK_THROWS_WITH(FormatError, "several", load(with_value(file, "thing/block_of", lonely[0], block_of[lonely[1]])));
+  CHECK_THROWS_WITH(FormatError, "more than one",
+                    load(with_value(file, "thing/block_of", lonely[0], block_of[lonely[1]])));
 }
 
 TEST("features beyond those of the model do not pass the check") {

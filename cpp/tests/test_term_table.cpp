@@ -343,11 +343,11 @@ TEST("content that could do harm does not pass the check of a table") {
   refuses([](Entry& e) { e.length = 0; }, "empty");
   refuses([&](Entry& e) { e = arrays.get<Entry>("thing/terms")[1]; }, "length");
   const auto with_slot = [&](std::size_t i, Slot slot) { return open(with_value(file, "thing/slots", i, slot)); };
-  CHECK_THROWS_WITH(FormatError, "there is not", with_slot(slot_of(0), {0, 3}).check());
-  CHECK_THROWS_WITH(FormatError, "as many", with_slot(slot_of(0), {0, kNone}).check());
-  CHECK_THROWS_WITH(FormatError, "as many", with_slot(slot_of(kNone), {0, 2}).check());
-  CHECK_THROWS_WITH(FormatError, "not found", with_slot(slot_of(0), {0, 0}).check());
-  CHECK_THROWS_WITH(FormatError, "not found", with_slot(slot_of(0), slots[slot_of(1)]).check());
+  CHECK_THROWS_WITH(FormatError, "does not exist", with_slot(slot_of(0), {0, 3}).check());
+  CHECK_THROWS_WITH(FormatError, "wrong number", with_slot(slot_of(0), {0, kNone}).check());
+  CHECK_THROWS_WITH(FormatError, "wrong number", with_slot(slot_of(kNone), {0, 2}).check());
+  CHECK_THROWS_WITH(FormatError, "cannot be found", with_slot(slot_of(0), {0, 0}).check());
+  CHECK_THROWS_WITH(FormatError, "cannot be found", with_slot(slot_of(0), slots[slot_of(1)]).check());
   CHECK_THROWS_WITH(FormatError, "more bits", open(file, {20, 0}).check());
 }
 
@@ -375,7 +375,7 @@ TEST("counts that are as large as can be stay there, and others that are larger 
   TermTable table(0, 2);
   teach(table, {"pear", "apple"});
   const auto bytes = saved_bytes(table);
-  CHECK_THROWS_WITH(FormatError, "more texts",
+  CHECK_THROWS_WITH(FormatError, "impossible number of texts",
                     open(with_value(bytes, "thing/n_texts", 0, ~std::uint64_t{0}), {0, 2}).check());
   constexpr std::uint64_t kMany = std::uint64_t{1} << 40;
   const auto counted = with_value(bytes, "thing/n_texts", 0, kMany);

@@ -217,22 +217,23 @@ TEST("content that could do harm does not pass the check of a vocabulary") {
   const auto slots = oplt::test::read_arrays(file).get<std::uint32_t>("thing/slots");
   const auto free_slot = static_cast<std::size_t>(std::find(slots.begin(), slots.end(), kNone) - slots.begin());
   const auto used_slot = static_cast<std::size_t>(std::find(slots.begin(), slots.end(), 4U) - slots.begin());
-  CHECK_THROWS_WITH(FormatError, "end to end", open_and_check(with_value(file, "thing/names", 3, Entry{1, 2, 0})));
-  CHECK_THROWS_WITH(FormatError, "end to end",
+  CHECK_THROWS_WITH(FormatError, "not contiguous", open_and_check(with_value(file, "thing/names", 3, Entry{1, 2, 0})));
+  CHECK_THROWS_WITH(FormatError, "not contiguous",
                     open_and_check(with_value(file, "thing/names", 3, Entry{1ULL << 60, 2, 0})));
-  CHECK_THROWS_WITH(FormatError, "end to end", open_and_check(with_value(file, "thing/names", 3, Entry{0, 1, 0})));
-  CHECK_THROWS_WITH(FormatError, "end to end", open_and_check(with_value(file, "thing/names", 3, Entry{0, 2, 1})));
+  CHECK_THROWS_WITH(FormatError, "not contiguous", open_and_check(with_value(file, "thing/names", 3, Entry{0, 1, 0})));
+  CHECK_THROWS_WITH(FormatError, "not contiguous", open_and_check(with_value(file, "thing/names", 3, Entry{0, 2, 1})));
   CHECK_THROWS_WITH(FormatError, "length", open_and_check(with_value(file, "thing/names", 5, Entry{4, 2, 0})));
-  CHECK_THROWS_WITH(FormatError, "as many", open_and_check(with_value(file, "thing/slots", free_slot, 4U)));
-  CHECK_THROWS_WITH(FormatError, "as many", open_and_check(with_value(file, "thing/slots", used_slot, kNone)));
-  CHECK_THROWS_WITH(FormatError, "there is not", open_and_check(with_value(file, "thing/slots", used_slot, 6U)));
-  CHECK_THROWS_WITH(FormatError, "not found", open_and_check(with_value(file, "thing/slots", used_slot, 5U)));
-  CHECK_THROWS_WITH(FormatError, "there is not", open_and_check(with_value(file, "thing/direct", 3, 99U)));
-  CHECK_THROWS_WITH(FormatError, "as many", open_and_check(with_value(file, "thing/direct", 3, kNone)));
-  CHECK_THROWS_WITH(FormatError, "not found", open_and_check(with_value(file, "thing/direct", 3, 2U)));
+  CHECK_THROWS_WITH(FormatError, "wrong number", open_and_check(with_value(file, "thing/slots", free_slot, 4U)));
+  CHECK_THROWS_WITH(FormatError, "wrong number", open_and_check(with_value(file, "thing/slots", used_slot, kNone)));
+  CHECK_THROWS_WITH(FormatError, "does not exist", open_and_check(with_value(file, "thing/slots", used_slot, 6U)));
+  CHECK_THROWS_WITH(FormatError, "cannot be found", open_and_check(with_value(file, "thing/slots", used_slot, 5U)));
+  CHECK_THROWS_WITH(FormatError, "does not exist", open_and_check(with_value(file, "thing/direct", 3, 99U)));
+  CHECK_THROWS_WITH(FormatError, "wrong number", open_and_check(with_value(file, "thing/direct", 3, kNone)));
+  CHECK_THROWS_WITH(FormatError, "cannot be found", open_and_check(with_value(file, "thing/direct", 3, 2U)));
   CHECK_THROWS_WITH(FormatError, "twice", open_and_check(with_value(file, "thing/names", 0, Entry{5, 0, 0})));
   CHECK_THROWS_WITH(FormatError, "twice", open_and_check(with_value(file, "thing/text", 2, 'a')));
-  CHECK_THROWS_WITH(FormatError, "as many", open_and_check(with_array<std::uint32_t>(file, "thing/slots", Ids(16, 3))));
+  CHECK_THROWS_WITH(FormatError, "wrong number",
+                    open_and_check(with_array<std::uint32_t>(file, "thing/slots", Ids(16, 3))));
   CHECK_THROWS_WITH(FormatError, "UTF-8", open_and_check(with_value(file, "thing/text", 4, '\xFF')));
 }
 
@@ -241,7 +242,7 @@ TEST("a name that belongs into a hash table which there is not does not pass the
   add_together(vocabulary, {text("a")});
   auto file = with_value(saved_bytes(vocabulary), "thing/n_hashed", 0, 0U);
   file = with_array<std::uint32_t>(with_array<std::uint32_t>(file, "thing/slots", {}), "thing/direct", Ids{0});
-  CHECK_THROWS_WITH(FormatError, "not found", open_and_check(file));
+  CHECK_THROWS_WITH(FormatError, "cannot be found", open_and_check(file));
 }
 
 TEST("whatever passes the check of a vocabulary does no harm") {
@@ -322,7 +323,7 @@ TEST("a file whose names collide and occur twice is refused") {
   };
   const auto bytes = saved_bytes(vocabulary);
   const auto first = oplt::test::read_arrays(bytes).get<Entry>("thing/names")[0];
-  CHECK_THROWS_WITH(FormatError, "as many names", load(with_value(bytes, "thing/names", 7, first)));
-  CHECK_THROWS_WITH(FormatError, "another number",
+  CHECK_THROWS_WITH(FormatError, "wrong number of names", load(with_value(bytes, "thing/names", 7, first)));
+  CHECK_THROWS_WITH(FormatError, "different numbers",
                     open(with_value(bytes, "thing/names", 7, Entry{.number = 5, .length = 0})));
 }

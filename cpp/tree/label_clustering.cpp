@@ -64,7 +64,7 @@ class Bisection {
     }
   }
 
-  /// The n_first labels that are most nearer to the first centroid than to the second become the first cluster: with
+  /// The n_first labels that prefer the first centroid to the second most strongly become the first cluster: with
   /// the centroids as they are, no other balanced assignment has a higher total similarity. Ties go by position.
   void assign(std::span<const LabelId> labels, std::size_t n_first) {
     ranked_.clear();
@@ -166,7 +166,7 @@ struct Group {
   NodeId node;
 
   std::uint32_t n_first_parts() const { return (n_parts + 1) / 2; }
-  /// In proportion to the parts: all parts of a node differ by at most one label in the end.
+  /// In proportion to the parts, so that the final parts of a node differ by at most one label.
   std::size_t middle() const { return begin + (end - begin) * n_first_parts() / n_parts; }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// Trees that are built before anything is learnt, from examples or at random.
+// Trees that are built before training, from examples or at random.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +37,8 @@ struct NamedTree {
 /// Hierarchical balanced spherical 2-means on the labels (Prabhu et al., Parabel, WWW 2018). A label's vector is the
 /// sum of its examples, each scaled to norm 1, scaled to norm 1 again.
 ///
-/// Depends on the examples, the shape and the seed alone: not on the number of threads, nor on the machine. Calls
-/// `poll`, if given, in the calling thread every now and then; what it throws ends the work.
+/// The result depends only on the examples, the shape and the seed, not on the number of threads or the machine. Calls
+/// `poll`, if given, regularly in the calling thread; an exception from it ends the work.
 NamedTree cluster_labels(const NamedRows& x, const NamedLabels& y, BalancedShape shape, std::uint64_t seed,
                          std::size_t threads, const std::function<void()>& poll = {});
 

@@ -14,7 +14,7 @@ LabelTree::LabelTree() { add_node(); }
 
 LabelTree::LabelTree(std::span<const NodeId> parents, std::span<const LabelId> labels) {
   if (parents.empty() || parents.size() != labels.size()) {
-    throw InvalidInput("a tree needs a parent and a label entry for each of its nodes; got " +
+    throw InvalidInput("parents and labels of a tree must have one entry per node; got " +
                        std::to_string(parents.size()) + " parents and " + std::to_string(labels.size()) + " labels");
   }
   nodes_.resize(parents.size());
@@ -39,7 +39,7 @@ LabelTree::LabelTree(std::span<const NodeId> parents, std::span<const LabelId> l
       throw InvalidInput(name(v) + " is a leaf without a label");
     }
     if (!is_leaf(v) && labels[v] != kNone) {
-      throw InvalidInput(name(v) + " has both children and a label; only leaves are labels");
+      throw InvalidInput(name(v) + " has both children and a label; only leaves have labels");
     }
     if (labels[v] != kNone) {
       if (leaf_of(labels[v]) != kNone) {
@@ -76,7 +76,7 @@ void LabelTree::link(NodeId child, NodeId parent) {
   children_.push_back(parent, child);
 }
 
-/// Fills in the counts of a tree made at once; throws if a node cannot be reached from the root.
+/// Computes the counts of a tree built from arrays; throws if a node cannot be reached from the root.
 void LabelTree::count_leaves() {
   std::vector<NodeId> order{kRoot};  // parents before children
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -84,7 +84,7 @@ void LabelTree::count_leaves() {
   }
   if (order.size() != nodes_.size()) {
     throw InvalidInput("the parents form a cycle: only " + std::to_string(order.size()) + " of " +
-                       std::to_string(nodes_.size()) + " nodes hang below the root");
+                       std::to_string(nodes_.size()) + " nodes are below the root");
   }
   for (auto v = order.rbegin(); v != order.rend(); ++v) {
     Node& node = nodes_[*v];
@@ -196,7 +196,7 @@ void LabelTree::check() const {
     }
     expect_format(fits, "the children, positions or leaves of a tree are not those that its parents give");
   } catch (const InvalidInput& error) {
-    throw FormatError(std::string("the saved tree is not one: ") + error.what());
+    throw FormatError(std::string("the saved tree is not valid: ") + error.what());
   }
 }
 

@@ -51,7 +51,7 @@ class LabelTree {
 
   std::size_t memory_bytes() const;
 
-  /// Edges on the longest way from the root to a leaf.
+  /// Number of edges on the longest path from the root to a leaf.
   std::uint32_t depth() const;
 
   /// The first label: the root becomes its leaf (Algorithm 4).
@@ -63,11 +63,11 @@ class LabelTree {
   /// AddLeaf, Algorithm 6: a new leaf for the label under v.
   NodeId add_leaf(LabelId label, NodeId v);
 
-  /// What is loaded lies in the file until the tree changes; only the sizes of its arrays have been checked.
+  /// Loaded arrays stay in the file until the tree changes; only their sizes have been checked.
   void save(ArrayWriter& out, const std::string& prefix) const;
   static LabelTree load(const ArrayReader& in, const std::string& prefix);
 
-  /// Looks at everything. Throws FormatError unless it is a tree whose leaves are labels, each once.
+  /// Full check. Throws FormatError unless it is a tree whose leaves are distinct labels.
   void check() const;
 
  private:

@@ -14,7 +14,7 @@
 
 namespace oplt {
 
-/// A sparse sum in dense memory: adding is one access a feature, clearing costs what was added.
+/// A sparse sum in dense memory: adding takes one access per feature, and clearing costs as much as was added.
 class SparseSum {
  public:
   explicit SparseSum(std::size_t n_features) : sums_(n_features), is_touched_(n_features) {}
@@ -49,19 +49,19 @@ class SparseSum {
   std::vector<FeatureId> touched_;
 };
 
-/// What labels look like: a label's vector is the sum of its examples, each scaled to norm 1, scaled to norm 1 itself.
-/// It is empty if the examples are.
+/// The vectors of labels: the normalized sum of a label's examples, each scaled to norm 1; empty if the examples are
+/// empty.
 class LabelVectors {
  public:
-  /// Labels are numbered in `labels`, which starts empty. Calls `poll`, if given, every now and then; what it throws
-  /// ends the work.
+  /// Labels are numbered in `labels`, which starts empty. Calls `poll`, if given, regularly; an exception from it ends
+  /// the work.
   LabelVectors(const NamedRows& x, const NamedLabels& y, Vocabulary& labels, const std::function<void()>& poll = {});
 
   /// Examples by id, whose labels are below n_labels. If their rows have norm 1 already, they are taken as they are.
   /// The vectors are the same to the bit as those of the examples by name, if ids are given in order of arrival.
   LabelVectors(std::span<const Example> examples, std::uint32_t n_labels, bool of_norm_1);
 
-  /// The vector of a label. Its features are in no certain order, but in the same one on every machine.
+  /// The vector of a label. Its features are in an unspecified order, which is the same on every machine.
   RowView operator[](LabelId label) const {
     const std::size_t begin = indptr_[label];
     const std::size_t n = indptr_[label + 1] - begin;

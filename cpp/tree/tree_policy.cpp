@@ -35,7 +35,7 @@ Extension TreePolicy::choose(const LabelTree& tree, NodeId chosen, const ChildPr
       return {walk_down(tree, from, probabilities, random), true};
     }
     case Policy::kFixed:
-      throw std::logic_error("the fixed policy extends no tree");
+      throw std::logic_error("the policy 'fixed' does not extend the tree");
     case Policy::kRandom:
     case Policy::kBestGreedy:
       break;

@@ -19,7 +19,7 @@ enum class Policy : std::uint8_t { kRandom, kBestGreedy, kComplete, kCpet, kFlat
 /// Throws InvalidParameter, listing the names there are, if there is no policy of this name.
 Policy policy_from_name(std::string_view name);
 
-/// How a tree grows. The defaults are in one place, in Python.
+/// How a tree grows. The defaults are defined in Python.
 struct TreeParams {
   Policy policy;
   double alpha;              // best-greedy, cpet: 0 = follow the classifiers, 1 = balance the tree
@@ -37,15 +37,15 @@ struct Extension {
 /// Probabilities of a node's children, given that the node is positive, for the example that brings the label.
 using ChildProbabilities = std::function<std::span<const Real>(NodeId)>;
 
-/// Grows the tree. All policies look at the tree and at nothing else that is not saved, so that a model that was saved
-/// and loaded grows as if it had not been.
+/// Grows the tree. Policies depend only on the tree and on saved state, so that saving and loading a model does not
+/// affect its growth.
 ///
 /// - random, best-greedy (Algorithm 8): walk down to a node that has only leaves, or fewer than `arity` children; keep
 ///   internal nodes at `arity`, nodes of leaves at `max_leaves`. Best-greedy walks to the child with the highest
 ///   (1 - alpha) P(child) + alpha balance(child).
 /// - complete: the complete `arity`-ary tree in order of arrival.
 /// - cpet: walk to a leaf as best-greedy does and split it (Beygelzimer et al., 2009).
-/// - flat: one level, that is, one-versus-rest.
+/// - flat: one-vs-rest, a tree of one level.
 /// - fixed: the tree stays as it is; nothing may be chosen.
 class TreePolicy {
  public:
@@ -58,7 +58,8 @@ class TreePolicy {
   /// Whether new labels extend the tree. Where they do not, they are ignored.
   bool grows() const { return params_.policy != Policy::kFixed; }
 
-  /// Whether choose() could ever return this node: then it needs an auxiliary classifier. Once false, false for ever.
+  /// Whether choose() could ever return this node, which then needs an auxiliary classifier. Once false, it stays
+  /// false.
   bool may_choose(const LabelTree& tree, NodeId v) const;
 
  private:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Online probabilistic label trees: classification whose labels, features and tree grow with the stream."""
+"""Online probabilistic label trees: classification with labels, features and a tree that grow as data arrives."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -41,8 +41,8 @@ __all__ = [
     "tree",
 ]
 
-# Which module a name is in that is not one itself. They are imported when they are first used (PEP 562): with NumPy and
-# SciPy behind them that takes half a second, and `oplt --help` needs none of it.
+# The modules of the public names that are not modules themselves. They are imported on first use (PEP 562): importing
+# them takes half a second, because of NumPy and SciPy, and `oplt --help` needs none of them.
 _HOMES = {"LabelTree": "tree", "OnlinePLT": "model", "PLT": "plt", "Predictions": "predictions"}
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from oplt.tree import LabelTree
 
     __version__: str
-else:  # out of sight of type checkers, which would take it that any name exists
+else:  # hidden from type checkers, which would conclude that every name exists
 
     def __getattr__(name: str) -> object:
         if name not in __all__:

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Values that a parameter may have: their type and range, stated once and used for checks, documentation and options.
+"""Types and ranges of parameters, declared once and used for validation, documentation and command-line options.
 
-A check is called with the name of a parameter and the value given for it. It returns the value as a plain Python object
-or raises InvalidParameterError.
+A check is called with the name and the value of a parameter. It returns the value as a plain Python object or raises
+InvalidParameterError.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LARGEST_COUNT = 2**31
 
 
 class Check(Protocol):
-    """What a parameter accepts."""
+    """A check of a parameter's value."""
 
     @property
     def kind(self) -> str:
@@ -38,13 +38,13 @@ class Check(Protocol):
 
 
 def refuse(name: str, rule: str, value: Any, hint: str | None = None) -> NoReturn:
-    """Raise the error of a value that breaks the rule of its parameter."""
+    """Raise the error for a value that violates the rule of its parameter."""
     raise InvalidParameterError("parameter-out-of-range", f"{name} must be {rule}", got=briefly(value), hint=hint)
 
 
 @dataclass(frozen=True)
 class Integer:
-    """A whole number of a range; None too if it is optional."""
+    """A whole number in a range; also None if it is optional."""
 
     least: int = 1
     most: int = LARGEST_COUNT
@@ -73,7 +73,7 @@ class Integer:
 
 
 def count(name: str, value: Any, least: int = 1, most: int = LARGEST_COUNT) -> int:
-    """Check that a value is an integer of a range."""
+    """Check that a value is an integer in a range."""
     number = Integer(least, most)(name, value)
     assert number is not None  # noqa: S101 (ours: it is not optional)
     return number
@@ -81,9 +81,9 @@ def count(name: str, value: Any, least: int = 1, most: int = LARGEST_COUNT) -> i
 
 @dataclass(frozen=True)
 class Number:
-    """A number of a range, whose ends belong to it unless they are `above` and `below`.
+    """A number in a range, whose ends are included, unless they are given as `above` and `below`.
 
-    The range holds for what the core computes with, too: with `single`, that is the value rounded to float32.
+    The value that the core uses must be in the range, too: with `single`, the value rounded to float32.
     """
 
     least: float | None = None
@@ -113,7 +113,7 @@ class Number:
         return number
 
     def _holds(self, number: float) -> bool:
-        """Tell whether it is within the range; NaN never is."""
+        """Tell whether a value is in the range; NaN never is."""
         return (
             number == number  # noqa: PLR0124 (NaN is not)
             and (self.least is None or number >= self.least)
@@ -135,13 +135,13 @@ def _rounded(number: float) -> float:
 
 
 def _shown(number: float) -> str:
-    """Write 1e6 and not 1e+06."""
+    """Format a number as 1e6, not 1e+06."""
     return re.sub(r"e\+?(-?)0*", r"e\1", f"{number:g}")
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some names."""
+    """One of several names."""
 
     names: tuple[str, ...]
     kind: str = "str"
@@ -172,7 +172,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A regular expression with one group at most, or None."""
+    """A regular expression with at most one group, or None."""
 
     kind: str = "str or None"
 
@@ -181,10 +181,8 @@ class Pattern:
         if value is None:
             return None
         if callable(value):
-            hint = (
-                r"Split the texts before, and pass them with a separator: token_pattern=r'[^\t]+' and '\t'.join(words)."
-            )
-            refuse(name, "a regular expression: a function cannot be saved with a model", value, hint)
+            hint = r"Tokenize first, then join by a separator: token_pattern=r'[^\t]+' and '\t'.join(words)."
+            refuse(name, "a regular expression, because a function cannot be saved with a model", value, hint)
         if not isinstance(value, str) or not value:
             refuse(name, "a regular expression or None", value)
         try:
@@ -192,13 +190,13 @@ class Pattern:
         except (re.error, RecursionError, OverflowError) as error:
             refuse(name, f"a regular expression ({error})", value)
         if n_groups > 1:
-            refuse(name, "a regular expression with one group at most", value, "Write (?:...) for the others.")
+            refuse(name, "a regular expression with at most one group", value, "Write (?:...) for the others.")
         return value
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Two whole numbers, the least and the most of something, or None."""
+    """Two whole numbers, a minimum and a maximum, or None."""
 
     most: int
     kind: str = "(int, int) or None"
@@ -217,7 +215,7 @@ class Bounds:
 
 
 def path_of(given: str | os.PathLike[str]) -> Path:
-    """Refuse an empty path, which `Path` takes for the present folder."""
+    """Reject an empty path, which `Path` would interpret as the current folder."""
     if not os.fspath(given):
         refuse("path", "the name of a file", given)
     return Path(given)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Compressed files: known by how they begin when they are read, by their names when they are written."""
+"""Compressed files, recognized by their first bytes when they are read and by their names when they are written."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ __all__ = ["LONGEST_MAGIC", "Compression", "by_magic", "by_name", "telling_damag
 
 @dataclass(frozen=True)
 class Compression:
-    """A kind of compression: how its files begin and end their names, and the module that opens them."""
+    """A kind of compression: its magic bytes, the suffix of its files, and the module that opens them."""
 
     magic: bytes
     suffix: str
     module: str
 
     def open(self, file: IO[bytes], mode: str) -> IO[bytes]:
-        """Read (``"rb"``) or write (``"wb"``) through another file, which stays open."""
+        """Open a file for reading (``"rb"``) or writing (``"wb"``) on top of another one, which stays open."""
         return cast("IO[bytes]", self._opener().open(file, mode))
 
     def _opener(self) -> Any:
         try:
             return importlib.import_module(self.module)
         except ModuleNotFoundError:
-            # Python's own modules are always there, but for zstd before 3.14.
+            # Python's own modules are always available, except zstd before 3.14.
             raise MissingPackageError(
                 "package-missing",
                 f"{self.suffix} files need the package backports.zstd",
@@ -55,29 +55,29 @@ LONGEST_MAGIC = max(len(kind.magic) for kind in _COMPRESSIONS)
 
 
 def by_magic(start: bytes) -> Compression | None:
-    """Find how a file that begins so is compressed; None if it is not."""
+    """Find the compression of a file by its first bytes; None if it is not compressed."""
     return next((kind for kind in _COMPRESSIONS if start.startswith(kind.magic)), None)
 
 
 def by_name(name: str) -> Compression | None:
-    """Find how a file of that name is to be compressed; None if it is not."""
+    """Find the compression of a file by its name; None if it is not compressed."""
     return next((kind for kind in _COMPRESSIONS if name.lower().endswith(kind.suffix)), None)
 
 
 @contextmanager
 def telling_damage(name: str) -> Iterator[None]:
-    """Say what is wrong with compressed data in terms of the file, whichever module finds it."""
+    """Report damaged compressed data as one kind of error, whichever module finds it."""
     try:
         yield
     except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # the file cannot be read; what is wrong with its content has no number
+            raise  # the file cannot be read; errors in its content have no errno
         raise _damaged(name, error) from None
     except Exception as error:
-        if type(error).__name__ == "ZstdError":  # of a module that may not be there
+        if type(error).__name__ == "ZstdError":  # raised by a module that may not be installed
             raise _damaged(name, error) from None
         raise
 
 
 def _damaged(name: str, error: Exception) -> InvalidInputError:
-    return InvalidInputError("file-damaged", f"the compressed data is damaged or cut off: {error}", where=name)
+    return InvalidInputError("file-damaged", f"the compressed data is damaged or truncated: {error}", where=name)

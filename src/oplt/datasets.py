@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Data from files, and data to try things on."""
+"""Data sets from files, and synthetic streams."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ _Matrix: TypeAlias = "sp.csr_array[np.float32, tuple[int, int]]"
 _BLOCK_BYTES = 1 << 20
 
 _NEGATIVE = (
-    "Labels are the columns of a matrix here. Read labels such as -1 and +1 by oplt.files.read(path, format='xmlc')."
+    "Labels are the columns of a matrix here. Read labels such as -1 and +1 with oplt.files.read(path, format='xmlc')."
 )
 
-_OWN_WORDS = 4  # of each label
-_TOPIC_WORDS = 20  # shared by the labels of a topic
-_COMMON_WORDS = 500  # that tell nothing
+_OWN_WORDS = 4  # words of each label
+_TOPIC_WORDS = 20  # words shared by the labels of a topic
+_COMMON_WORDS = 500  # noise words
 _LABELS_PER_TOPIC = 10
 
 
 def load_xmlc(path: str | os.PathLike[str], *, threads: int | None = None) -> tuple[_Matrix, _Matrix]:
     r"""Read a data set in the text format of the extreme classification repository or of LIBSVM.
 
-    The first line may be a header `N d m`: the numbers of examples, features and labels. Each other line is an example
-    `l1,l2,... f:v f:v ...`: its labels and its non-zero features with their values. A line that begins with a blank or
-    with a pair `f:v` has no label. Labels and features are integers from 0 and taken as they are; labels may also be
-    written as `+1` and `1.0`. LIBSVM files often count features from 1, column 0 is then empty. Labels of -1 cannot be
-    columns: `oplt.files.read` takes them. Blanks are spaces and tabs, as many as you like. What follows a `#`
-    is ignored, and so is a line that holds nothing else.
+    The first line may be a header `N d m`: the numbers of examples, features and labels. Every other line is an
+    example, `l1,l2,... f:v f:v ...`: its labels, then its non-zero features with their values. A line that begins with
+    a blank or with a pair `f:v` has no labels. Labels and features are integers from 0 and are not renumbered; labels
+    may also be written as `+1` and `1.0`. LIBSVM files often number features from 1, in which case column 0 is empty. A
+    label of -1 cannot be a column: use `oplt.files.read`. Blanks are any number of spaces and tabs. Text after a `#` is
+    ignored, and so is a line that holds nothing else.
 
     An empty line is an example with neither labels nor features, except at the end of the file, where it is ignored
     unless the header counts it.
@@ -53,26 +53,27 @@ def load_xmlc(path: str | os.PathLike[str], *, threads: int | None = None) -> tu
     Parameters
     ----------
     path
-        Text file, plain or compressed by gzip, bzip2, xz or zstd: its content tells.
+        Text file, plain or compressed by gzip, bzip2, xz or zstd, which is detected from its content.
     threads
-        Threads that parse; by default as many as the machine has. They do not change the result.
+        Number of parsing threads; by default, one per CPU. The result does not depend on it.
 
     Returns
     -------
     X
-        Features, float32, one row for each example, `d` columns. Each row is in ascending order of the features; a
-        feature that occurs twice in a line is stored twice, which means their sum. Values are correctly rounded.
+        Features, float32, one row per example, `d` columns. The features of a row are in ascending order; a feature
+        that occurs twice in a line is stored twice, which SciPy treats as the sum. Values are correctly rounded.
     Y
-        Labels: 1 where a label applies, `m` columns. In ascending order, without duplicates.
+        Labels: 1 where a label applies, `m` columns. The labels of a row are in ascending order, without duplicates.
 
-    Without a header, `d` and `m` are the largest feature and label plus 1: those of a test set may differ from those of
-    its train set. `OnlinePLT` does not mind.
+    Without a header, `d` and `m` are the largest feature and label plus 1, so those of a training and a test set may
+    differ. `OnlinePLT` accepts that.
 
     Raises
     ------
     InvalidInputError
-        If the text is not in the format, naming the first line that is not: a value that is no finite number, an index
-        that the header excludes, another number of examples than the header says. If compressed data is damaged.
+        If a line is not in the format (a value is not a finite number, an index is outside the header's range), if the
+        number of examples differs from the header's, or if compressed data is damaged. The message names the first
+        invalid line.
 
     Examples
     --------
@@ -95,7 +96,7 @@ def load_xmlc(path: str | os.PathLike[str], *, threads: int | None = None) -> tu
 
 
 def _as_csr(values: FloatArray, indices: npt.NDArray[np.int32], indptr: PointerArray, n_columns: int) -> _Matrix:
-    """Without a copy of what is large: SciPy would widen the indices to the type of the pointers."""
+    """Make a CSR matrix without copying its large arrays: SciPy would widen the indices to the type of the pointers."""
     pointers = indptr.astype(np.int32) if indptr[-1] < 2**31 else indptr
     return sp.csr_array((values, indices, pointers), shape=(len(indptr) - 1, n_columns))
 
@@ -112,7 +113,7 @@ def _read(path: Path) -> npt.NDArray[np.uint8]:
 
 
 def _decompress(stream: IO[bytes]) -> memoryview:
-    """All in one growing buffer: `stream.read()` would hold the text twice."""
+    """Read everything into one growing buffer: `stream.read()` would hold the text twice."""
     text = io.BytesIO()
     shutil.copyfileobj(stream, text, _BLOCK_BYTES)
     return text.getbuffer()
@@ -123,26 +124,26 @@ def make_stream(
 ) -> Iterator[tuple[dict[str, float], list[str]]]:
     """Generate a stream of documents whose labels and words keep emerging.
 
-    Label frequencies follow Zipf's law; labels are born at random times all along the stream, each with words of its
-    own. A document has one label or more, of one topic, and a few words of each, some words of the topic and some that
-    tell nothing: what there is to learn can be learnt, but not perfectly.
+    Label frequencies follow Zipf's law. Labels appear at random times throughout the stream, each with words of its
+    own. A document has one or more labels of one topic, with a few words of each label, some words of the topic and
+    some noise words, so that its labels can be learnt, but not perfectly.
 
     Parameters
     ----------
     n_examples
         Length of the stream.
     n_labels
-        Labels that there are by its end (rare ones may never occur).
+        Number of labels by the end of the stream (rare ones may never occur).
     labels_per_example
         Mean number of labels of an example, at least 1.
     words_per_label
-        Words that an example has of each of its labels and their topic.
+        Number of words of each label of an example, and of its topic.
     seed
-        Streams of the same seed are the same.
+        Seed of the random number generator.
 
     Returns
     -------
-    An iterator of features (word counts) and labels.
+    An iterator over pairs of features (word counts) and labels.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Labels that may be meant differently: several in one name, or one label in two types. A model warns once of each.
+"""Detection of likely mistakes in labels: several labels in one name, or one label in two types. Each warns once.
 
-A name with a comma may be one name ("Smith, John"), so a warning needs evidence: that the pieces of such names are
-labels of their own, or that they are put together as the labels of lists are, now first, now last.
+A name with a comma may be a single name ("Smith, John"), so a warning needs evidence: the pieces of such names are
+labels themselves, or they recombine as the items of lists do, sometimes first, sometimes last.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ __all__ = ["LabelDoubts", "looks_like_list", "warn"]
 
 SEPARATORS = ("|", ";", ",")
 
-_MOST = 4096  # labels that are looked at in one call, and that are remembered
-_LONGEST = 200  # characters of a label that is looked at: longer ones cost too much
-_MOST_SEEN = 1 << 16  # labels that are known to have been looked at
-_FEW = 64  # labels that cost nothing to look at
-_FEWEST = 6  # labels that a pattern without pieces of their own takes
-_FIRST = 32  # single examples whose labels are looked at as they come
+_MOST = 4096  # maximum number of labels that are examined in one call, and that are remembered
+_LONGEST = 200  # characters of a label; longer labels cost too much to examine
+_MOST_SEEN = 1 << 16  # labels that are remembered as examined
+_FEW = 64  # number of labels that are cheap to examine
+_FEWEST = 6  # labels needed to recognize a pattern whose pieces are not labels themselves
+_FIRST = 32  # single examples whose labels are examined immediately
+_MOST_BETWEEN = 1024  # single examples between two checks of the model's new labels
 _LARGE = 20  # the value of a feature beside a text of norm 1
-_MOST_BETWEEN = 1024  # single examples between two looks at labels that are new to the model
 
 Known = Callable[[list[Any]], list[bool]]
 LabelsSince = Callable[[int, int], tuple[int, list[Any]]]
 
 
 def warn(code: str, what: str, hint: str) -> None:
-    """Warn whoever has called the library, at the line of the call."""
+    """Issue a warning at the line that called the library."""
     frame: FrameType | None = sys._getframe(1)
     level = 2
     while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "oplt":
@@ -50,7 +50,7 @@ def warn(code: str, what: str, hint: str) -> None:
 
 
 def looks_like_list(name: Any) -> bool:
-    """Tell a list that was written as a text: "['cat', 'dog']", "[1, 2]", "[cat, dog]".
+    """Tell whether a string is a written list, such as "['cat', 'dog']", "[1, 2]" or "[cat, dog]".
 
     Examples
     --------
@@ -70,14 +70,14 @@ def looks_like_list(name: Any) -> bool:
 
 
 class LabelDoubts:
-    """What a model has seen of its labels that may be a mistake. Each kind is told once.
+    """Watches the labels of a model for likely mistakes, and warns once of each kind.
 
     Parameters
     ----------
     known
-        Tells which of some names the model has as labels.
+        Returns, for each of some names, whether it is a label of the model.
     since
-        Tells how many labels the model has, and the names of those from a number on, at most so many.
+        Returns the number of labels of the model, and the names of those from a given number on, up to a limit.
     """
 
     def __init__(self, known: Known, since: LabelsSince = lambda _begin, _most: (0, [])) -> None:
@@ -88,32 +88,32 @@ class LabelDoubts:
         self._joined: dict[str, dict[str, list[str]]] = {separator: {} for separator in SEPARATORS}
         self._next_judged = dict.fromkeys(SEPARATORS, 1)  # joined labels that make it worth judging them again
         self._n_plain = 0
-        self._seen: set[Any] = set()  # most labels come again, and need not be looked at again
+        self._seen: set[Any] = set()  # most labels recur, and need not be examined again
         self._n_seen = 0
-        self._next_look = 1  # at evidence that needs the whole: when twice as much has been seen, so it costs little
-        self._n_labels = 0  # of the model, at the last look at those that are new
+        self._next_look = 1  # checks that need all labels run when their number has doubled, so they cost little
+        self._n_labels = 0  # number of labels of the model at the last check of new ones
 
     def note(self, labels: Any, n_singles: int) -> int:
-        """Look at the labels of the first single examples; later, now and then, at all that are new to the model.
+        """Examine the labels of the first single examples; later, from time to time, all new labels of the model.
 
-        An example costs nothing then, and nothing of it is kept.
+        Between these checks, an example costs nothing, and nothing of it is kept.
 
         Parameters
         ----------
         labels
-            The labels of an example that has been learnt by itself.
+            The labels of an example passed to `learn_one`.
         n_singles
-            How many there have been, with this one.
+            Number of such examples so far, including this one.
 
         Returns
         -------
-        When to look again: the number of a single example.
+        The value of `n_singles` at which to check again.
         """
         if n_singles > _FIRST:
             self._n_labels, new = self._since(self._n_labels, _MOST)
             self.look_at(new)
             return n_singles + min(n_singles, _MOST_BETWEEN)
-        # Going through others than these may raise, and the example has been learnt.
+        # Iterating over other types may raise, although the example has already been learnt.
         names = labels if type(labels) in (list, tuple, set) else [labels]
         self.look_at([name for name in names if isinstance(name, (str, int))])
         if n_singles == _FIRST:
@@ -121,7 +121,7 @@ class LabelDoubts:
         return n_singles + 1
 
     def look_at(self, names: list[Any] | npt.NDArray[np.int32]) -> None:
-        """Look at the labels of some examples."""
+        """Examine the labels of some examples."""
         given = names[:_MOST].tolist() if isinstance(names, np.ndarray) else names
         distinct = [name for name in dict.fromkeys(given) if name not in self._seen][:_MOST]
         if not distinct:
@@ -143,15 +143,15 @@ class LabelDoubts:
             self._next_look = 2 * self._n_seen
 
     def look_at_further(self, rows: NamedRows) -> None:
-        """Look at the features that texts have beside their words, whose norm is 1."""
+        """Examine the further features of texts, which are added to words whose norm is 1."""
         large = np.flatnonzero(np.abs(rows.values) > _LARGE)
         if len(large):
             (name,) = listed(rows.names[large[0] : large[0] + 1])
             self._tell(
                 "feature-outweighs-text",
-                f"the feature {name!r} has the value {rows.values[large[0]]:g}, but all words of a text together count"
-                " as 1, so they hardly matter",
-                "Scale it to about 1, or pass it as a string to make each of its values a category.",
+                f"the feature {name!r} has the value {rows.values[large[0]]:g}, but all words of a text together have"
+                " norm 1, so they hardly matter",
+                "Scale it to about 1, or pass it as a string to make each value a category.",
             )
 
     def _tell(self, code: str, what: str, hint: str, key: str | None = None) -> None:
@@ -160,7 +160,7 @@ class LabelDoubts:
             warn(code, what, hint)
 
     def _look_at_types(self, names: list[Any]) -> None:
-        """1 and "1" are two labels."""
+        """Warn if a label occurs as both an integer and a string, such as 1 and "1"."""
         if "labels-of-two-types" in self._told:
             return
         may_be = [name for name in names if not isinstance(name, str) or name[-1:].isdecimal()]  # most have no twin
@@ -176,7 +176,7 @@ class LabelDoubts:
             number, text = sorted((found[0], twins[found[0]]), key=lambda name: isinstance(name, str))
             self._tell(
                 "labels-of-two-types",
-                f"both {number!r} and {text!r} are labels, and they are two: an integer is not a string",
+                f"both {number!r} and {text!r} are labels: an integer and a string are different labels",
                 "Convert all labels to one type.",
             )
 
@@ -187,8 +187,8 @@ class LabelDoubts:
         if found is not None:
             self._tell(
                 "label-is-a-list",
-                f"the label {briefly(found)} looks like a list written as a text, but is learnt as one label",
-                "Parse such texts first, by ast.literal_eval.",
+                f"the label {briefly(found)} looks like a list in a string, but is treated as one label",
+                "Parse such strings first, with ast.literal_eval.",
             )
 
     def _look_at_separators(self, texts: list[str], *, is_due: bool) -> None:
@@ -220,28 +220,28 @@ class LabelDoubts:
             return
         self._tell(
             "labels-joined",
-            f"{why}, such as {briefly(split[0])}; each is learnt as one label",
+            f"{why}, such as {briefly(split[0])}; each is treated as one label",
             f"If several labels are meant, pass lists: label.split({separator!r}); for files, separator={separator!r}.",
             separator,
         )
 
 
 def _with_any(texts: list[str], characters: Iterable[str]) -> list[str]:
-    """Choose the texts that have one of some characters. That none has any, as with most labels, is found quickly."""
+    """Select the texts that contain one of the characters. The usual case, that none does, is fast."""
     together = "\n".join(texts)
     wanted = [character for character in characters if character in together]
     return [text for text in texts if any(character in text for character in wanted)] if wanted else []
 
 
 def _typed(name: Any) -> tuple[bool, Any]:
-    """Make a key by which 1 and "1" differ, and 1 and numpy.int64(1) do not."""
+    """Make a key that distinguishes 1 from "1", but not from numpy.int64(1)."""
     return isinstance(name, str), name
 
 
 def _recombine(rows: list[list[str]]) -> bool:
-    """Tell lists from names: of the pieces that come again, most come both first and later, and lengths vary or repeat.
+    """Tell lists from names: most recurring pieces occur both first and later, and lengths vary or repeat.
 
-    In "Smith, John" a family name stays a family name; in the paths of a taxonomy each piece has its level.
+    In "Smith, John", a family name is always first; in taxonomy paths, each piece stays on its level.
     """
     times = Counter(piece for row in rows for piece in set(row))
     first = {row[0] for row in rows}

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What goes wrong, as data: a program reads the fields of an error, a person its message.
+"""Structured errors: programs read the fields of an error, people its message.
 
-After one of these errors the model is as it was. After a MemoryError in learning it is half changed, and refuses to be
-used: load it again. docs/errors.md lists the codes.
+These errors leave the model unchanged. A MemoryError during learning leaves it partly updated, and further calls raise
+BrokenModelError: load it again from a file. docs/errors.md lists the codes.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ __all__ = [
 
 
 class OpltError(Exception):
-    """Anything that the library raises on purpose.
+    """Base class of all errors that the library raises.
 
     Parameters
     ----------
     code
-        A short name of what is wrong, the same in every version: ``"unknown-format"``.
+        A stable identifier of the error, the same in every version: ``"unknown-format"``.
     what
-        What is wrong, in words, without the rest: ``"there is no format of this name"``.
+        What is wrong, without place, value and advice: ``"there is no format of this name"``.
     where
         Where it was found: ``"train.csv, line 7"``.
     got
         What was received, as text.
     hint
-        What to do about it, a sentence or two.
+        What to do about it, in one or two sentences.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class OpltError(Exception):
     def __init__(
         self, code: str, what: str, *, where: str | None = None, got: str | None = None, hint: str | None = None
     ) -> None:
-        super().__init__(code, what)  # what pickle makes an error of; the rest is in its attributes
+        super().__init__(code, what)  # the arguments that pickle uses; the other fields are attributes
         self.code = code
         self.what = what
         self.where = where
@@ -68,19 +68,19 @@ class OpltError(Exception):
         return f"{where}{self.what}{got}{hint}"
 
     def at(self, where: str) -> Self:
-        """Make the same error at a place that only the caller knows: the line of a file instead of the row of X."""
+        """Copy the error with a place that only the caller knows: the line of a file instead of the row of X."""
         error = copy.copy(self)
         error.where = where
         return error
 
     def with_hint(self, hint: str | None) -> Self:
-        """Make the same error with another advice, for those who do not write Python."""
+        """Copy the error with another hint, for users of the command line, say."""
         error = copy.copy(self)
         error.hint = hint
         return error
 
     def to_dict(self) -> dict[str, str | None]:
-        """Make plain values of it, that can be written as JSON.
+        """Convert to plain values that can be written as JSON.
 
         Examples
         --------
@@ -98,14 +98,14 @@ class OpltError(Exception):
 
 
 class OpltWarning(UserWarning):
-    """Something is taken as it is written, but may be meant differently.
+    """The input is valid, but is probably not what was meant.
 
     Parameters
     ----------
     code
-        A short name of what was seen, the same in every version: ``"labels-joined"``.
+        A stable identifier of the warning, the same in every version: ``"labels-joined"``.
     what
-        What was seen, and what it is taken as.
+        What was found, and how it is interpreted.
     hint
         What to do about it.
 
@@ -127,7 +127,7 @@ class OpltWarning(UserWarning):
 
 
 class InvalidParameterError(OpltError, ValueError):
-    """A setting is outside its range."""
+    """A parameter has a value that is not allowed."""
 
 
 class InvalidInputError(OpltError, ValueError):
@@ -135,16 +135,16 @@ class InvalidInputError(OpltError, ValueError):
 
 
 class MissingPackageError(OpltError, ImportError):
-    """Something needs a package that is not installed."""
+    """An optional package that is needed is not installed."""
 
 
 class BrokenModelError(OpltError, RuntimeError):
-    """An earlier failure in learning, such as a lack of memory, has left the model half changed."""
+    """An earlier failure during learning, such as running out of memory, left the model partly updated."""
 
 
 class ForkedCallError(OpltError, RuntimeError):
-    """The process was forked during a call on several threads, and the child cannot go on with it."""
+    """The process was forked during a multi-threaded call, which the child process cannot continue."""
 
 
 class ModelFormatError(OpltError, ValueError):
-    """A file is not a model, is damaged, or was written by a newer version."""
+    """A file is not a model, is damaged, or was written by a newer version of oplt."""

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Progressive validation: each example of a stream is predicted before it is learnt."""
+"""Progressive validation: the model predicts each example of a stream before it learns from it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = ["Bucket", "OnlineModel", "Report", "progressive"]
 
 
 class OnlineModel(Protocol):
-    """What `progressive` needs of a model.
+    """The interface that `progressive` needs of a model.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class OnlineModel(Protocol):
         """Predict at most k labels and their scores, best first."""
 
     def learn_one(self, x: Any, labels: Any) -> object:
-        """Learn from an example. It must take `weight=` if the stream has weights."""
+        """Learn from an example. The method must accept `weight=` if the stream has weights."""
 
 
 def progressive(
@@ -73,42 +73,45 @@ def progressive(
     frequencies: tuple[int, int] = (10, 100),
     tuner: Tuner | None = None,
 ) -> Iterator[Report]:
-    """Predict each example of a stream, then learn it, and report how good the predictions were.
+    """Predict each example of a stream, then learn from it, and report how good the predictions were.
 
-    Every prediction is made by the model as it is before that very example: `predict_one`, then `learn_one`. So all
-    examples serve as test examples, and none is predicted by a model that knows it.
+    For each example, `predict_one` is called before `learn_one`. So every example serves as a test example, and none is
+    predicted by a model that has already learnt from it.
 
     Parameters
     ----------
     model
-        `OnlinePLT`, or any other object that has `predict_one(x, k)` and `learn_one(x, labels)`. It is trained.
+        An `OnlinePLT`, or any other object that has `predict_one(x, k)` and `learn_one(x, labels)`. It is trained on
+        the stream.
     stream
-        Pairs (x, labels) or triples (x, labels, weight), as `learn_one` takes them. Or one pair (X, Y), a tuple, as
-        `learn_many` takes them: X is a sparse or NumPy matrix, a frame, or a list or column of texts or mappings.
+        An iterable of pairs (x, labels) or triples (x, labels, weight), as for `learn_one`. Or one pair (X, Y), a
+        tuple, as for `learn_many`: X is a sparse or NumPy matrix, a frame, or a list or column of texts or mappings.
     k
-        Labels to predict. The measures are at 1, 3 and 5, as far as they are below k, and at k.
+        Number of labels to predict. Metrics are computed at k, and at those of 1, 3 and 5 that are below k.
     window
-        The measures of the window are of the last so many examples.
+        Metrics of the window are computed over the last `window` examples.
     every
-        A report is made after each so many examples, and at the end. It costs a pass over the window.
+        Yield a report after every `every` examples, and at the end. A report costs a pass over the window.
     delay
-        The labels of an example become known late: it is learnt after so many further examples have been predicted.
-        When the stream ends, those that wait are learnt. They are not copied: the stream must not change them.
+        Simulate labels that become known late: the model learns from an example only after `delay` further examples
+        have been predicted. When the stream ends, it learns from the pending examples. They are not copied: the stream
+        must not modify them.
     frequencies
-        A label that has occurred less often than the first number is in the tail, from the second on it is in the head.
+        Two numbers of occurrences: labels with fewer occurrences than the first are in the tail, those with at least
+        the second in the head.
     tuner
-        Collects predictions to choose thresholds from. Each example is predicted a second time for it, without the
-        limit of k labels, so `predict_one` must take ``threshold=``.
+        Collects predictions for tuning thresholds. Each example is predicted a second time for it, without the limit of
+        k labels, so `predict_one` must accept ``threshold=``.
 
     Yields
     ------
-    Reports; the last one is of the whole stream. That of an empty stream has 0 examples. Whoever stops early leaves the
-    model as it is at that point.
+    Reports; the last one covers the whole stream. An empty stream gives one report of 0 examples. If you stop iterating
+    early, the model stays as it is at that point.
 
     Notes
     -----
-    Occurrences and age of a label are counted in the stream, delay or not, from its beginning: what the model has
-    learnt before is not known here.
+    The occurrences and age of a label are counted from the beginning of the stream, whatever the delay, and do not
+    include earlier training of the model.
 
     Examples
     --------
@@ -120,7 +123,7 @@ def progressive(
     400 14 True
     600 18 True
 
-    With thresholds chosen on the way:
+    Thresholds can be tuned along the way:
 
     >>> from oplt.thresholds import Tuner
     >>> model, tuner = OnlinePLT(), Tuner()
@@ -144,7 +147,7 @@ def _check_model(model: Any) -> None:
                 "not-a-model",
                 f"model must be an object that has the method {method}",
                 got=f"the class {model.__name__}" if is_class else type(model).__name__,
-                hint="Make one of the class." if is_class else None,
+                hint="Pass an instance of it." if is_class else None,
             )
 
 
@@ -159,13 +162,13 @@ def _as_frequencies(frequencies: Any) -> tuple[int, int]:
 
 
 def _as_stream(stream: Iterable[Any]) -> Iterable[Any]:
-    """Many examples. Those of matrices are checked at once."""
+    """Return an iterator over the examples. Matrices are validated as a whole first."""
     if isinstance(stream, tuple) and len(stream) == 2 and (_is_matrix(stream[0]) or isinstance(stream[0], list)):
         return _paired(*stream)
     if _is_matrix(stream) or isinstance(stream, (str, bytes, Mapping)) or not isinstance(stream, Iterable):
         raise InvalidInputError(
             "stream-not-valid",
-            "stream must be an iterable of pairs (x, labels), such as zip(X, Y), or a pair (X, Y) of many",
+            "stream must be an iterable of pairs (x, labels), such as zip(X, Y), or a tuple (X, Y)",
             got=type(stream).__name__,
         )
     return stream
@@ -176,7 +179,7 @@ def _is_matrix(value: Any) -> bool:
 
 
 def _paired(X: Any, Y: Any) -> Iterator[tuple[Any, list[Label]]]:  # noqa: N803 (matrices)
-    """Examples of what `learn_many` takes. Without a model to ask, texts are known by what they are."""
+    """Return the examples of (X, Y) as for `learn_many`. Texts are recognized by their type."""
     values = frames.as_values(X, "X") if frames.is_frame(X) and frames.is_column(X, "X") else X
     rows = as_inputs(values, texts=isinstance(values, list) and bool(values) and holds_text(values[0]))
     labels = as_labels(Y, len(rows))
@@ -250,7 +253,7 @@ def _learn(model: OnlineModel, example: _Example) -> None:
 
 @contextmanager
 def _naming(place: int) -> Iterator[None]:
-    """Tell which example an error is about."""
+    """Add the number of the example to an error."""
     try:
         yield
     except InvalidInputError as error:
@@ -278,6 +281,6 @@ def _examples(stream: Iterable[Any]) -> Iterator[_Example]:
 
 def _distinct_names(labels: Any) -> list[Label]:
     names = labels
-    if type(labels) is not list or _core.first_bad_name(labels) is not None:  # not the most usual form, or wrong
+    if type(labels) is not list or _core.first_bad_name(labels) is not None:  # an unusual form, or not valid
         names = list(as_labels_of_one(labels).names)
     return list(dict.fromkeys(plain_names(names)))

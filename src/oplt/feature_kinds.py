@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What a model knows of its features as a whole: whether they are names or numbers, and how many columns there are.
+"""The kind of features of a model: whether they are named or numbered, and the number of columns.
 
-All of it is in the vocabulary, so that a saved model knows it, too, except for columns that have always been 0.
+It is derived from the vocabulary, so that a loaded model knows it, too, except for columns that have always been 0.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from oplt.wording import briefly
 
 __all__ = ["FeatureKinds"]
 
-_MOST_NAMES = 256  # of mappings, that are looked up
-_FEWEST_COLUMNS = 16  # that tell dense data from an example made by hand
+_MOST_NAMES = 256  # number of mappings that are looked up
+_FEWEST_COLUMNS = 16  # number of columns that distinguishes dense data from a hand-made example
 
 Known = Callable[[list[Any]], list[bool]]
 
@@ -29,16 +29,16 @@ class _Core(Protocol):
 
 @dataclass
 class FeatureKinds:
-    """Refuses examples whose features cannot be those that the model has learnt."""
+    """Rejects examples whose features are of a different kind from those that the model was trained on."""
 
-    n_features: int = 0  # that have been looked at
+    n_features: int = 0  # number of features examined so far
     strings: bool = False
     integers: bool = False
     largest: int = -1  # integer
     n_columns: int | None = None  # of the arrays learnt since the model was made or loaded
 
     def update(self, core: _Core) -> None:
-        """Look at the features that are new."""
+        """Examine the new features."""
         n_features, strings, integers, largest = core.feature_kinds(self.n_features)
         self.n_features = n_features
         self.strings |= strings
@@ -46,7 +46,7 @@ class FeatureKinds:
         self.largest = max(self.largest, largest)
 
     def check(self, rows: NamedRows, known: Known) -> None:
-        """Refuse rows that cannot be meant for the model."""
+        """Reject rows that do not match the model."""
         if self.n_features == 0:
             return
         if rows.origin is Origin.MAPPINGS:
@@ -62,9 +62,9 @@ class FeatureKinds:
 
     def _other_kind(self, rows: NamedRows) -> InvalidInputError:
         own, hint = (
-            ("names", "Pass a frame with the column names that were learnt, or mappings.")
+            ("names", "Pass a frame with the column names of the training data, or mappings.")
             if self.strings
-            else ("numbers", "Pass a matrix with the same columns: df.to_numpy().")
+            else ("numbers", "Pass a matrix with the same columns, such as df.to_numpy().")
         )
         given = "a frame whose columns have names" if self.integers else "a matrix whose columns have numbers only"
         return InvalidInputError(
@@ -78,22 +78,22 @@ class FeatureKinds:
         n_known = self.largest + 1
         if self.n_columns is not None:
             differs = rows.n_columns != self.n_columns
-            learnt = f"the arrays that the model has learnt had {self.n_columns}"
+            learnt = f"the model was trained on arrays with {self.n_columns}"
         else:
-            # Columns that were 0 in all examples are unknown, so somewhat more of them may be meant.
+            # Columns that were 0 in all examples are unknown, so somewhat more columns are allowed.
             is_dense = self.integers and self.n_features >= n_known >= _FEWEST_COLUMNS
             differs = rows.n_columns < n_known or (is_dense and 2 * rows.n_columns > 3 * n_known)
-            learnt = f"the model has learnt features up to number {self.largest}"
+            learnt = f"the largest feature number of the model is {self.largest}"
         if differs and self.integers:
             raise InvalidInputError(
                 "columns-differ",
                 f"X has {rows.n_columns} columns, but {learnt}",
-                hint="Every array must have the same columns. If more of them come over time, pass a sparse matrix:"
+                hint="All arrays must have the same columns. If columns are added over time, pass a sparse matrix:"
                 " scipy.sparse.csr_array(X).",
             )
 
     def _check_names(self, rows: NamedRows, known: Known) -> None:
-        """Refuse "3" where 3 has been learnt, as the names of JSON's objects are."""
+        """Reject "3" where the model has the feature 3: a frequent mistake, since names in JSON objects are strings."""
         if self.strings == self.integers:
             return
         names = list(dict.fromkeys(listed(rows.names[:_MOST_NAMES])))
@@ -108,5 +108,5 @@ class FeatureKinds:
                 "features-of-another-kind",
                 f"the names of the model's features are {kinds[0]}, but those of X are {kinds[1]}",
                 got=briefly(names[0]),
-                hint=f"Convert them by {'int' if self.integers else 'str'}(name).",
+                hint=f"Convert them with {'int' if self.integers else 'str'}(name).",
             )

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Features of several kinds together: words and an embedding, say."""
+"""Combining features from several sources, such as words and an embedding."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ __all__ = ["join"]
 
 
 def join(*parts: Rows, **named: Rows) -> NamedRows:
-    """Put the features of the same examples side by side, for `learn_many`, `predict_many` and the like.
+    """Concatenate the features of the same examples, for `learn_many`, `predict_many` and other methods.
 
     Parameters
     ----------
     *parts
         Features whose names stay as they are: mappings, a sparse or 2-D NumPy matrix, or a frame.
     **named
-        Features whose names get a prefix: column 3 of ``image=matrix`` is called ``"image:3"``. So the column numbers
-        of two matrices do not mix, nor do they depend on how many columns each has.
+        Features whose names get a prefix: column 3 of ``image=matrix`` is called ``"image:3"``. So the columns of two
+        matrices do not clash, and their names do not depend on the number of columns of each.
 
     Returns
     -------
-    Rows that hold all of them. A feature that comes twice counts as the sum.
+    Rows that hold all features. Values of a feature that occurs twice are summed.
 
     Notes
     -----
-    `normalize`, the default, scales each example as a whole. Scale the parts before, so that each is
-    weighted as intended; a row of norm 1 each is a good start.
+    The setting `normalize`, which is on by default, scales each example as a whole. Scale the parts first, so that each
+    is weighted as intended; scaling each row of each part to norm 1 is a good start.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def _prefixed(rows: NamedRows, prefix: str) -> NamedRows:
 
 
 def _merged(parts: list[NamedRows]) -> NamedRows:
-    """Sort all entries by row; those of one row stay in the order of the parts."""
+    """Sort all entries by row; entries of the same row stay in the order of the parts."""
     lengths = [np.diff(part.indptr) for part in parts]
     rows = np.concatenate([np.repeat(np.arange(len(part)), own) for part, own in zip(parts, lengths, strict=True)])
     order = np.argsort(rows, kind="stable")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Lets a process fork while other threads learn: the child gets each model as it is between two batches."""
+"""Makes it safe to fork while other threads train: the child gets each model as it is between two batches."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _PARTS: WeakValueDictionary[int, _Part] = WeakValueDictionary()  # by id
 
 
 def wait_for(part: _Part) -> None:
-    """Let forks wait until nobody changes it."""
+    """Make forks wait until no thread is changing it."""
     _PARTS[id(part)] = part
 
 
 class _Held(threading.local):
-    """What the forks of this thread hold, the innermost last: a signal handler may fork while another fork begins."""
+    """What the forks of this thread hold, innermost last: a signal handler may fork while a fork is starting."""
 
     def __init__(self) -> None:
         self.stack: list[list[_Part]] = []
@@ -36,8 +36,8 @@ _HELD = _Held()
 def _before() -> None:
     held: list[_Part] = []
     _HELD.stack.append(held)
-    # A list, since other threads add parts meanwhile. All threads hold parts in the same order, that of the dictionary,
-    # so two that fork at once do not wait for each other.
+    # A list, since other threads may add parts meanwhile. All threads lock parts in the same order, that of the
+    # dictionary, so that two concurrent forks cannot deadlock.
     for reference in _PARTS.valuerefs():
         part = reference()
         if part is not None:

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Frames and columns of pandas, Polars and Arrow: one path for all of them, through narwhals.
+"""Frames and columns of pandas, Polars and Arrow, all handled through narwhals.
 
-narwhals is imported when a frame comes, not before.
+narwhals is imported only when the first frame is passed.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _LIBRARIES = frozenset({"pandas", "polars", "pyarrow", "modin", "cudf"})
 
 _BACKENDS = ("pandas", "polars", "pyarrow")
 
-# What to do with columns that are no features, by type.
+# Hints for columns that cannot be features, by type.
 _HINTS = {
-    "String": "Cast it to a categorical type for a feature of each value.",
+    "String": "Cast it to a categorical type to make each value a feature.",
     "Object": "Convert it to numbers, or leave it out.",
-    "Unknown": "Make it dense if it is sparse (or give df.sparse.to_coo()), or leave it out.",
+    "Unknown": "If it is sparse, make it dense or pass df.sparse.to_coo(); otherwise leave it out.",
 }
 
 
 def is_frame(value: Any) -> bool:
-    """Tell frames and columns by where their classes come from, subclasses too."""
+    """Recognize frames and columns by the modules of their classes, subclasses included."""
     return any(base.__module__.partition(".")[0] in _LIBRARIES for base in type(value).__mro__)
 
 
 def as_columns(frame: Any, what: str) -> tuple[list[Any], sp.csr_array]:
-    """Make names and values of a frame: a matrix, and what its columns are called.
+    """Convert a frame of features to a matrix and the names of its columns.
 
     A column of numbers or booleans is a feature of its name. A categorical column is a feature `column=category` for
     each category, of value 1. A column of lists of numbers is a feature `column[i]` for each position. A null is an
@@ -55,7 +55,7 @@ def as_columns(frame: Any, what: str) -> tuple[list[Any], sp.csr_array]:
 
 
 def as_indicators(frame: Any, what: str) -> tuple[list[Any], sp.csr_array]:
-    """Make names and values of a frame that has a column of 0 and 1 for each label. None of them may be null."""
+    """Convert a frame that has an indicator column for each label to a matrix and the labels. Nulls are rejected."""
     table = _through_narwhals(frame, what)
     for name, column in zip(table.columns, table.iter_columns(), strict=True):
         _refuse_nulls(column, f"column {name!r} of {what}", "0 if the label does not apply")
@@ -63,7 +63,7 @@ def as_indicators(frame: Any, what: str) -> tuple[list[Any], sp.csr_array]:
 
 
 def apart(frame: Any, name: str, what: str) -> tuple[Any, Any] | None:
-    """Take a column from a frame: the column, and the other columns; None if there is no such column, or no other."""
+    """Split a frame into one column and the others; None if there is no such column, or no other."""
     table = _through_narwhals(frame, what)
     if name not in table.columns or len(table.columns) < 2:
         return None
@@ -71,12 +71,12 @@ def apart(frame: Any, name: str, what: str) -> tuple[Any, Any] | None:
 
 
 def is_column(value: Any, what: str) -> bool:
-    """Tell a column from a frame."""
+    """Tell whether it is a column rather than a frame."""
     return not hasattr(_through_narwhals(value, what), "columns")
 
 
 def is_indicator(frame: Any, what: str) -> bool:
-    """Tell whether it has several columns, all of numbers or booleans: one for each label."""
+    """Tell whether it is a frame of indicators: several columns, all of numbers or booleans."""
     table = _through_narwhals(frame, what)
     if not hasattr(table, "columns") or len(table.columns) < 2:
         return False
@@ -84,21 +84,21 @@ def is_indicator(frame: Any, what: str) -> bool:
 
 
 def as_values(column: Any, what: str) -> list[Any]:
-    """Take the values of a column, or of a frame that has only one. None of them may be null."""
+    """Return the values of a column, or of a frame with a single column. Nulls are rejected."""
     series = _through_narwhals(column, what)
     if hasattr(series, "columns"):
         if len(series.columns) != 1:
             raise InvalidInputError(
                 "column-not-chosen",
-                f"{what} has the columns {series.columns}, but one is needed",
-                hint=f"Give one of them, such as df['{series.columns[0]}'].",
+                f"{what} must be one column, but it has the columns {series.columns}",
+                hint=f"Pass one of them, such as df['{series.columns[0]}'].",
             )
         name, (series,) = series.columns[0], series.iter_columns()
         if series.dtype.is_numeric():
             raise InvalidInputError(
                 "column-not-chosen",
                 f"{what} is a frame with one column of numbers",
-                hint=f"Give the column itself, df['{name}'].",
+                hint=f"Pass the column itself, df['{name}'].",
             )
     _refuse_nulls(series, what, "[] if there are no labels" if what == "Y" else "what it should be")
     values: list[Any] = series.to_list()
@@ -106,7 +106,7 @@ def as_values(column: Any, what: str) -> list[Any]:
 
 
 def make(columns: dict[str, npt.NDArray[Any]], backend: str) -> Any:
-    """Make a frame of the library that `backend` names from arrays by name; those of objects are labels."""
+    """Make a frame of the library `backend` from named arrays; arrays of objects hold labels."""
     if backend not in _BACKENDS:
         raise InvalidParameterError(
             "unknown-backend", f"backend must be one of {', '.join(map(repr, _BACKENDS))}", got=briefly(backend)
@@ -118,18 +118,18 @@ def make(columns: dict[str, npt.NDArray[Any]], backend: str) -> Any:
     except ModuleNotFoundError:
         raise MissingPackageError(
             "package-missing",
-            f"a frame of {backend} needs the package {backend}, which is not installed",
+            f"the package {backend}, which this frame needs, is not installed",
             hint=f"Install it (pip install {backend}), or choose another backend.",
         ) from None
 
 
 def _labels(labels: npt.NDArray[np.object_], backend: str) -> Any:
-    """Make a column of labels: of integers, of strings, or of both where the library has such columns (pandas)."""
+    """Make a column of labels: integers, strings, or both where the library has mixed columns (pandas)."""
     kinds = {isinstance(label, str) for label in labels}
     if len(kinds) > 1 and backend != "pandas":
         raise InvalidInputError(
             "label-types-mixed",
-            f"some labels are strings and others integers, which a column of {backend} cannot hold",
+            f"some labels are strings and others integers, but a {backend} column must have one type",
             hint="Use backend='pandas'.",
         )
     if len(kinds) > 1:
@@ -166,7 +166,7 @@ def _through_narwhals(value: Any, what: str) -> Any:
 
 
 def _supported(value: Any) -> Any:
-    """Make what narwhals takes of what it does not: arrays, batches and indices."""
+    """Convert arrays, batches and indices, which narwhals does not accept, to what it does."""
     arrow, pandas = sys.modules.get("pyarrow"), sys.modules.get("pandas")
     if arrow and isinstance(value, arrow.Array):
         return arrow.chunked_array([value])

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What is in a model, as facts to read and to print."""
+"""A description of a model, to read and to print."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Block", "Inspection", "LabelCount", "LabelCounts", "TreeSize", "insp
 
 @dataclass(frozen=True)
 class TreeSize:
-    """How large one tree is. `n_weights` are those of all its classifiers."""
+    """The size of one tree. `n_weights` counts the weights of all its classifiers."""
 
     n_nodes: int
     depth: int
@@ -38,7 +38,7 @@ class Block:
 
 @dataclass(frozen=True)
 class LabelCount:
-    """A label and how many of its examples have been learnt."""
+    """A label and the number of its examples that have been learnt."""
 
     label: Label
     n_examples: int
@@ -46,7 +46,7 @@ class LabelCount:
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """How often labels occurred."""
+    """Frequencies of labels."""
 
     most: tuple[LabelCount, ...]  # the most frequent labels, those of most examples first
     least: tuple[LabelCount, ...]  # the least frequent ones, those of fewest examples first
@@ -55,34 +55,34 @@ class LabelCounts:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What is in a model: what `Predictor.inspect` found.
+    """A description of a model, returned by `Predictor.inspect`.
 
     Attributes
     ----------
     kind
         ``"online"``, or ``"batch"`` for a batch-trained model.
     only_predicts
-        Whether `PLT.for_prediction` made it, so that it cannot be updated.
+        Whether the model was made by `PLT.for_prediction` and so cannot be updated.
     takes
-        What its examples are: ``"texts"`` or ``"features"``.
+        The kind of its examples: ``"texts"`` or ``"features"``.
     settings
         All settings, those of text features under ``"features"``.
     changed
         The settings that differ from the defaults.
     n_examples, n_labels, n_features
-        What it has seen.
+        Numbers of examples, labels and features seen.
     trees
         The size of each tree.
     largest_blocks
-        The nodes whose children's classifiers have the most weights, over all trees.
+        The nodes, over all trees, whose children's classifiers have the most weights.
     memory
-        Bytes by part, without what lies in a mapped file. Its values sum to `memory_bytes`.
+        Bytes by part, without parts that are still in a memory-mapped file. The values sum to `memory_bytes`.
     labels
-        The most and least frequent labels; None for a model without a label memory, which alone counts them.
+        The most and least frequent labels; None for a model without a label memory, which does not count them.
     threshold
         The tuned threshold for all labels; None if there is none.
     n_own_thresholds
-        How many labels have tuned thresholds of their own.
+        Number of labels with individual tuned thresholds.
     """
 
     kind: Literal["online", "batch"]
@@ -117,17 +117,17 @@ class Inspection:
 
     @property
     def memory_bytes(self) -> int:
-        """Memory that the learnt state takes."""
+        """Memory of the model in bytes."""
         return sum(self.memory.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """Make plain values of it, sums included, that can be written as JSON."""
+        """Convert to plain values, totals included, that can be written as JSON."""
         sums = ("n_nodes", "n_weights", "depth", "memory_bytes")
         return {**asdict(self), **{name: getattr(self, name) for name in sums}}
 
 
 def inspect(model: SavedModel, n: int) -> Inspection:
-    """Look at a model; `n` is how many blocks and labels are named at each end."""
+    """Describe a model; `n` is the number of blocks, of most frequent and of least frequent labels to list."""
     settings, state = model.settings, model.state
     trees = _core.tree_sizes(state)
     return Inspection(
@@ -149,7 +149,7 @@ def inspect(model: SavedModel, n: int) -> Inspection:
 
 
 def _changed(settings: Settings | BatchSettings | TextSettings) -> dict[str, Any]:
-    """Tell what differs from the defaults; of text features, which are there or not, again what differs."""
+    """Return the settings that differ from the defaults, and likewise within the settings of text features."""
     defaults = type(settings)()
     changed = {name: value for name, value in asdict(settings).items() if value != getattr(defaults, name)}
     text = getattr(settings, "features", None)

@@ -15,14 +15,14 @@ from oplt._typing import IdArray, Label
 
 __all__ = ["Labels"]
 
-_CHUNK = 4096  # names that are made at once
+_CHUNK = 4096  # names that are fetched in one call
 
 
 class Labels:
-    """The labels that a model knew when it was asked, in order of arrival.
+    """The labels of a model at the time of the call, in order of arrival.
 
-    It is made in microseconds, whatever the number of labels, and does not change: names are taken from the model as
-    they are asked for. `len`, `in`, iteration, indices and slices work as for a list; `in` does not search.
+    It takes microseconds to create, whatever the number of labels, because names are fetched from the model on demand,
+    and it does not change. `len`, `in`, iteration, indices and slices work as for a list; `in` takes constant time.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Labels:
         return self._names(np.array([number % len(self)], dtype=np.uint32))[0]
 
     def index(self, label: Label) -> int:
-        """Find the place of a label in the order of arrival.
+        """Return the position of a label in the order of arrival.
 
         Examples
         --------
@@ -82,7 +82,7 @@ class Labels:
         return found
 
     def counts(self) -> dict[Label, int] | None:
-        """Count the examples learnt of each label; None for a model without a label memory, which alone counts them."""
+        """Return the number of examples of each label; None for a model without a label memory, which has no counts."""
         counts = _core.label_counts(self._state)
         return None if counts is None else dict(zip(self, counts.tolist(), strict=True))
 

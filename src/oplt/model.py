@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The model that learns online."""
+"""The online model, which is updated one example at a time."""
 
 from __future__ import annotations
 
@@ -44,32 +44,33 @@ __all__ = ["OnlinePLT"]
 
 _Core: TypeAlias = _core.OnlineModel
 
-_CHUNK = 65_536  # rows whose names, which are copied for it, are handed to the core at once
+_CHUNK = 65_536  # rows handed to the core per call; their names are copied for it
 
 
 @with_settings(Settings)
 class OnlinePLT(Predictor):
-    """An online probabilistic label tree: multi-label and multi-class classification without an end to the labels.
+    """An online probabilistic label tree: multi-label and multi-class classification with a growing set of labels.
 
-    Nothing is known ahead: labels, features and the tree grow as examples come. At any time the tree with its
-    classifiers is exactly, to the last bit, the one that would have been trained on the same examples had the final
-    tree been known from the start. Labels and features are strings or integers of your own; an example's features and
-    labels are sets: their order never matters.
+    Labels and features need not be declared in advance: they, and the tree, grow as examples arrive. At any time, the
+    classifiers are bit for bit those that training on the same examples would have produced had the final tree been
+    known from the start. Labels and features are named by strings or integers of your choice. The features and labels
+    of an example are sets: their order does not matter.
 
     Parameters
     ----------
     {settings}
     threads : int, default 1
-        Number of threads for `learn_many` and `predict_many`. Neither the model nor the answers depend on it.
+        Number of threads for `learn_many` and `predict_many`. Neither the model nor its predictions depend on it.
 
     Notes
     -----
-    Threads: one thread at a time learns; any number predict, save and take snapshots meanwhile. They wait for one short
-    call or one batch of a long one at most.
-    Each answer is that of the model after a whole number of examples: all that was learnt by calls that had returned,
-    and of a long `learn_many` that is still running, what it had learnt a moment ago (up to a second, while somebody
-    keeps asking). The examples of two threads that learn at once are interleaved in no certain order. Signal handlers
-    may use any model. A forked child process has the model as it was when the process forked.
+    Thread safety: one thread at a time updates the model; any number of threads may predict, save and take snapshots
+    meanwhile. They wait for at most one short call or one batch of a long one.
+
+    Every prediction comes from the model after a whole number of examples. It includes all calls that have returned; of
+    a long `learn_many` that is still running, it includes the examples up to a moment ago (up to a second ago, under a
+    steady load of predictions). If two threads call `learn_many` concurrently, their examples are interleaved in an
+    unspecified order. Signal handlers may use any model. A forked child process gets the model as it was at the fork.
 
     Examples
     --------
@@ -132,27 +133,28 @@ class OnlinePLT(Predictor):
 
     @classmethod
     def paper(cls, **changes: Any) -> OnlinePLT:
-        """Make a model with the settings of the paper: binary internal nodes, 100 leaves a node, no gate.
+        """Make a model with the paper's settings: binary internal nodes, at most 100 leaves per node, no gate.
 
         Parameters
         ----------
         **changes
-            Settings to change.
+            Settings that differ from the paper's.
         """
         check_setting_names("OnlinePLT.paper", changes)
         return cls(**{**paper_settings(), **changes})
 
     @classmethod
     def from_tree(cls, tree: LabelTree, **settings: Any) -> OnlinePLT:
-        """Start from a tree that is known ahead (the paper's IPLT).
+        """Start from a given tree (the paper's IPLT).
 
-        Labels that it lacks extend it as they come, unless the policy is ``"fixed"``. Then they are ignored (the
-        paper's IPLT-U), and no auxiliary classifiers are learnt, which only an extension would need.
+        New labels extend the tree as they arrive, unless the policy is ``"fixed"``. With that policy, new labels are
+        ignored (the paper's IPLT-U), and no auxiliary classifiers are trained, since only extending the tree needs
+        them.
 
         Parameters
         ----------
         tree
-            What `tree` of another model gives, one made by `oplt.tree`, or a `LabelTree` of your own.
+            The `tree` of another model, a tree built by `oplt.tree`, or a `LabelTree` of your own.
         **settings
             As for `OnlinePLT`.
 
@@ -173,7 +175,7 @@ class OnlinePLT(Predictor):
                 "not-a-tree",
                 "tree must be a LabelTree",
                 got=type(tree).__name__,
-                hint="LabelTree.from_nested makes one of nested lists.",
+                hint="LabelTree.from_nested builds one from nested lists.",
             )
         labels = tree.leaves()[1]
         parents, ids = tree_arrays(tree, {label: i for i, label in enumerate(labels)})
@@ -182,7 +184,7 @@ class OnlinePLT(Predictor):
 
     @classmethod
     def _of(cls, settings: Settings, core: _Core, threads: int, thresholds: Thresholds | None = None) -> Self:
-        """Make one of a subclass, whose own constructor starts from nothing."""
+        """Make an instance around an existing core, without calling the constructor, which starts an empty model."""
         model = cls.__new__(cls)
         model._start(settings, core, threads)
         model._thresholds = thresholds
@@ -202,10 +204,10 @@ class OnlinePLT(Predictor):
 
     @property
     def thresholds(self) -> Thresholds | None:
-        """The thresholds of ``threshold="tuned"``, which are saved with the model; None if there are none.
+        """The thresholds that ``threshold="tuned"`` uses, saved with the model; None if there are none.
 
-        They can be set at any time, and stay as they are while the model goes on learning. `oplt.thresholds.tune`
-        chooses them.
+        They can be set at any time. Further updates of the model do not change them. `oplt.thresholds.tune` chooses
+        them.
 
         Examples
         --------
@@ -224,18 +226,18 @@ class OnlinePLT(Predictor):
 
     @property
     def is_repeating(self) -> bool:
-        """Whether the latest examples had been learnt before, as in a second pass; never without a label memory.
+        """Whether the model had already seen the latest examples, as in a second pass; False without a label memory.
 
-        Ranking and probabilities do not learn from such examples, since what is predicted for them is too good to be
-        true. It takes some 16 examples to notice, of a long stream some thousand.
+        Ranking and calibration are not updated on repeated examples, because predictions for them are too optimistic. A
+        repetition is noticed after about 16 examples, in a long stream after about a thousand.
         """
         return self._state().is_repeating
 
     def snapshot(self) -> PLT:
-        """Take the model as it is now: a `PLT` that predicts, saves and never changes, while this one goes on learning.
+        """Take a snapshot: a `PLT` that predicts, saves and never changes, while this model continues to be updated.
 
-        It takes microseconds, whatever the size: both share what neither has changed since. What this model changes
-        afterwards it copies first, once for each snapshot.
+        It takes microseconds, whatever the size of the model: both share memory, and this model copies a part before it
+        first changes that part (copy on write).
 
         Examples
         --------
@@ -255,28 +257,28 @@ class OnlinePLT(Predictor):
     @overload
     def save(self, path: str | os.PathLike[str], *, wait: Literal[False]) -> Future[None]: ...
     def save(self, path: str | os.PathLike[str], *, wait: bool = True) -> Future[None] | None:
-        """Write the model, as it is now, to a file. Learning and prediction go on meanwhile.
+        """Write the model, as it is now, to a file. Updates and predictions continue meanwhile.
 
-        The file holds the old content or the new, whatever happens meanwhile.
+        The write is atomic: at any time, the file holds either the old content or the new.
 
         Parameters
         ----------
         path
-            A new file, or one that holds a model, which is replaced.
+            The file to write. If it exists, it must hold a model, which is replaced.
         wait
-            False: return at once, and write in the background. The result is a future: ``result()`` waits for the end,
-            and raises what went wrong. The interpreter does not exit before the file is written.
+            If False, return immediately and write in the background. The result is a future, whose ``result()`` waits
+            until the file is written and raises any error. The interpreter does not exit before the file is written.
         """
         return self.snapshot()._write(path, wait=wait)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int = 1, verify: bool = True) -> Self:
-        """Open a model file, to go on exactly as the saved model would have.
+        """Open a model file, to continue training exactly where the saved model stopped.
 
         Parameters
         ----------
         path
-            A file that `save` wrote. `PLT.load` opens those of batch-trained models.
+            A file written by `save`. Batch-trained models are opened by `PLT.load`.
         threads
             As for `OnlinePLT`.
         verify
@@ -317,15 +319,15 @@ class OnlinePLT(Predictor):
         weights: npt.ArrayLike | None = None,
         **settings: Any,
     ) -> OnlinePLT:
-        """Start from a sample (the paper's OPLT-W): build a tree over its labels, then learn it.
+        """Warm-start from a sample (the paper's OPLT-W): build a tree over its labels, then train on it.
 
-        The tree is that of `oplt.tree.kmeans` with the model's own `arity`, `max_leaves` and `seed`. Labels that come
-        later extend it by the policy.
+        The tree is built by `oplt.tree.kmeans` with the model's `arity`, `max_leaves` and `seed`. The policy extends it
+        by the labels that arrive later.
 
         Parameters
         ----------
         X, Y, weights
-            The sample, as for `learn_many`. A tenth of the data is what the paper takes.
+            The sample, as for `learn_many`. The paper uses a tenth of the data.
         **settings
             As for `OnlinePLT`.
 
@@ -358,17 +360,18 @@ class OnlinePLT(Predictor):
         Parameters
         ----------
         x
-            Its features: names and values; or its text if the model takes texts.
+            The features of the example, as a mapping from names to values; or its text, if the model takes texts.
         labels
-            Its labels, or a single one; ``[]`` if none applies. New ones extend the tree, unless it is fixed.
+            The labels of the example, or a single label; ``[]`` if none applies. New labels extend the tree, unless the
+            policy is ``"fixed"``.
         weight
-            How much it counts.
+            Weight of the example.
         """
         if not self._is_quick or not _core.learn_one(self._core, x, labels, weight):
             weights = np.array([as_weight(weight)], dtype=np.float32)
             self._learn(self._as_row(x), as_labels_of_one(labels), weights)
         self._n_singles += 1
-        if self._n_singles >= self._next_look:  # here, since a call would cost as much as a small example
+        if self._n_singles >= self._next_look:  # checked inline: a call would cost as much as a small example
             self._next_look = self._doubts.note(labels, self._n_singles)
 
     def learn_many(
@@ -378,23 +381,23 @@ class OnlinePLT(Predictor):
         *,
         weights: npt.ArrayLike | None = None,
     ) -> None:
-        """Learn from many examples, one after the other; equal to a loop of `learn_one`, to the bit.
+        """Learn from many examples, one after the other; bit for bit the same as calling `learn_one` in a loop.
 
-        If it is interrupted (Ctrl-C), the model has learnt the first examples, and `n_examples` tells how many.
+        If it is interrupted (Ctrl-C), the model has learnt the examples up to that point; `n_examples` is their number.
 
         Parameters
         ----------
         X
-            Features: a SciPy sparse or 2-D NumPy matrix, whose column numbers are the names, or an iterable of
-            mappings, which is read to its end first: everything is checked before anything is learnt. Duplicate
-            entries of a sparse matrix are summed, and their order does not matter. Or a frame of pandas, Polars or
-            Arrow: a column of numbers is a feature, a null is none. `oplt.features.join` puts several together.
-            If the model takes texts, an iterable or a column of them.
+            Features: a SciPy sparse or 2-D NumPy matrix, whose column numbers name the features; an iterable of
+            mappings from names to values; or a pandas, Polars or Arrow frame, in which each numeric column is a feature
+            and a null means that the feature is absent. Duplicate entries of a sparse matrix are summed. An iterable is
+            read to its end first, because all examples are validated before the model changes. `oplt.features.join`
+            combines several sources of features. For a model that takes texts: an iterable or a column of texts.
         Y
-            Labels: for each example a list of them or a single one, or an indicator matrix of 0 and 1, whose column
-            numbers are the names. Or a column of a frame, or a frame of indicators, whose columns are the names.
+            Labels: a list of labels or a single label for each example; an indicator matrix of 0 and 1, whose column
+            numbers name the labels; a column of a frame; or a frame of indicators, whose columns name the labels.
         weights
-            How much each example counts; 1 if not given.
+            Weight of each example; 1 if not given.
         """
         rows = self._as_rows(X)
         labels, checked_weights = as_labels(Y, len(rows)), as_weights(weights, len(rows))

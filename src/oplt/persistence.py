@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Models as bytes and as files, in the format of docs/format.md.
+"""Saving and loading models, as files and as bytes, in the format of docs/format.md.
 
-Reading runs no code from the file. Writing is atomic: a file holds the old model or the new one, never half of one.
+Loading runs no code from the file. Writing is atomic: a file holds either the old model or the new one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file that there is: how it begins, and who reads it."""
+    """A kind of file: its magic bytes, and the function that reads it."""
 
     name: str
     magic: bytes
@@ -90,23 +90,23 @@ def _decoded(encoded: bytes) -> tuple[AnySettings, bool, Thresholds | None]:
         only_predicts = bool(header["only_predicts"])
         thresholds = Thresholds.from_dict(header["thresholds"]) if "thresholds" in header else None
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        raise ModelFormatError("model-damaged", f"the settings cannot be read: {error}") from None
+        raise ModelFormatError("model-damaged", f"the settings in the file are not valid: {error}") from None
     if unknown:
         raise ModelFormatError(
             "format-version-unknown",
-            f"the setting {min(unknown)!r} is unknown to this version",
+            f"the file has the setting {min(unknown)!r}, which this version of oplt does not know",
             hint="Install a newer oplt.",
         )
     return known, only_predicts, thresholds
 
 
 def fingerprint(model: SavedModel) -> str:
-    """Digest of the whole learnt state: equal models, and only those, have equal ones."""
+    """Return a digest of the whole state. Only equal models have equal digests."""
     return model.state.checksum(_encoded(model)).hex()
 
 
 def to_bytes(model: SavedModel) -> bytearray:
-    """Make the content of a model file."""
+    """Return the content of a model file."""
     content = bytearray()
     model.state.save(_encoded(model), content.extend)
     return content
@@ -119,7 +119,7 @@ def write(model: SavedModel, path: Path) -> None:
 
 
 def write_in_background(model: SavedModel, path: Path) -> Future[None]:
-    """Save a model in a thread of its own, for which the interpreter waits before it exits."""
+    """Save a model in a background thread, which the interpreter waits for before it exits."""
     future: Future[None] = Future()
     future.set_running_or_notify_cancel()
 
@@ -127,7 +127,7 @@ def write_in_background(model: SavedModel, path: Path) -> Future[None]:
         try:
             write(model, path)
             future.set_result(None)
-        except BaseException as error:  # noqa: BLE001 (whoever asks for the result gets it)
+        except BaseException as error:  # noqa: BLE001 (the future raises it)
             future.set_exception(error)
 
     Thread(target=run, name="oplt-save").start()
@@ -135,7 +135,7 @@ def write_in_background(model: SavedModel, path: Path) -> Future[None]:
 
 
 def read(path: Path, *, verify: bool) -> SavedModel:
-    """Load a model file. Large parts stay in the file until they are written."""
+    """Load a model file. Large parts stay in the mapped file until they are modified."""
     verify = _VERIFY("verify", verify)
     try:
         with path.open("rb") as file:
@@ -145,7 +145,7 @@ def read(path: Path, *, verify: bool) -> SavedModel:
 
 
 def part_sizes(path: Path) -> dict[str, int]:
-    """Tell how many bytes of a model file each part takes: features, labels, trees, ranking and others."""
+    """Return the size in bytes of each part of a model file: features, labels, trees, ranking and others."""
     with path.open("rb") as file:
         arrays = _opened(file).sizes()
     parts: dict[str, int] = {}
@@ -156,7 +156,7 @@ def part_sizes(path: Path) -> dict[str, int]:
 
 
 def from_bytes(content: bytes | bytearray, *, verify: bool = True) -> SavedModel:
-    """Make a model of the content of a model file."""
+    """Load a model from the content of a model file."""
     if not content.startswith(MODEL.magic):
         _refuse_kind(content)
     return _loaded(_core.ModelFile.copy(content), verify=verify)
@@ -177,11 +177,11 @@ def _loaded(file: _core.ModelFile, *, verify: bool) -> SavedModel:
 
 
 def _refuse_kind(content: bytes | bytearray) -> None:
-    raise ModelFormatError("not-a-model-file", f"not an oplt {MODEL.name}: {what_is(content)}")
+    raise ModelFormatError("not-a-model-file", f"the file is not an oplt {MODEL.name}: {what_is(content)}")
 
 
 def what_is(data: bytes | bytearray) -> str:
-    """Say what a file of another kind is."""
+    """Describe a file of another kind, by its first bytes."""
     for kind in (MODEL, TREE):
         if data.startswith(kind.magic):
             return f"it is an oplt {kind.name}, which {kind.reader} reads"
@@ -190,27 +190,27 @@ def what_is(data: bytes | bytearray) -> str:
 
 @contextmanager
 def replacing(path: Path, kind: Kind | None = None) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside `path`, which takes its name if all goes well.
+    """Open a temporary file beside `path`, which replaces it if no error occurs.
 
-    If the kind is told, a file that is there already is replaced only if it is of the same kind. A pipe or a device is
-    written to, and stays what it is.
+    If `kind` is given, an existing file is replaced only if it is of that kind. A pipe or a device is written to
+    directly.
     """
     if kind is None and path.exists() and not path.is_file() and not path.is_dir():
         with path.open("wb") as file:
             yield file
         return
-    path = path.resolve()  # through a link, to the file itself
+    path = path.resolve()  # follow symbolic links
     if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", str(path))
+        raise IsADirectoryError(errno.EISDIR, "the path is a folder; pass the path of a file", str(path))
     if not path.parent.is_dir():
         what = kind.name if kind else "file"
-        raise FileNotFoundError(errno.ENOENT, f"there is no such folder to save the {what} in", str(path.parent))
+        raise FileNotFoundError(errno.ENOENT, f"the folder to save the {what} in does not exist", str(path.parent))
     if kind and path.exists() and not _begins_with(path, kind.magic):
         raise InvalidInputError(
             "target-of-another-kind",
             f"the file exists and is not an oplt {kind.name}",
             where=str(path),
-            hint="Save under another name, or remove it first.",
+            hint="Save under another name, or remove the file first.",
         )
     family = _temporary_family(path)
     _remove_abandoned(path.parent, family)
@@ -220,7 +220,7 @@ def replacing(path: Path, kind: Kind | None = None) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            if os.name == "posix":  # while it is locked, so that no other save takes it for abandoned
+            if os.name == "posix":  # while the lock is held, so that no other save considers it abandoned
                 temporary.replace(path)
         if os.name != "posix":  # where an open file cannot be renamed
             temporary.replace(path)
@@ -230,12 +230,12 @@ def replacing(path: Path, kind: Kind | None = None) -> Iterator[IO[bytes]]:
 
 
 def _temporary_family(path: Path) -> str:
-    """Begin the names of all temporary files for one target. The length does not depend on that of its name."""
+    """Return the common prefix of temporary files for one target; its length does not depend on the target's name."""
     return f".oplt-{hashlib.blake2b(os.fsencode(path.name), digest_size=8).hexdigest()}-"
 
 
 def _create(temporary: Path, target: Path) -> int:
-    """Create a file that from the start nobody can read who cannot read the target; locked while it is written."""
+    """Create a locked file that is never readable by users who cannot read the target."""
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
     while True:
         if target.exists():
@@ -249,11 +249,11 @@ def _create(temporary: Path, target: Path) -> int:
             fcntl.flock(handle, fcntl.LOCK_EX)
         if temporary.exists():
             return handle
-        os.close(handle)  # another save took it for abandoned before it was locked
+        os.close(handle)  # another save removed it as abandoned before it was locked
 
 
 def _take_access_from(target: Path, temporary: Path) -> None:
-    """Give a file the owner and permissions of another one, as far as the process may."""
+    """Copy the owner and permissions of the target, as far as the process is allowed to."""
     status = target.stat()
     if hasattr(os, "chown"):
         with suppress(OSError):
@@ -263,7 +263,7 @@ def _take_access_from(target: Path, temporary: Path) -> None:
 
 
 def _remove_abandoned(folder: Path, family: str) -> None:
-    """Remove what a save that was killed has left. One that is being written is locked."""
+    """Remove temporary files of saves that were killed. A file that is still being written is locked."""
     if os.name != "posix":
         return
     for left in folder.glob(f"{family}*.tmp"):
@@ -273,7 +273,7 @@ def _remove_abandoned(folder: Path, family: str) -> None:
 
 
 def _begins_with(path: Path, magic: bytes) -> bool:
-    """Tell whether a file begins like this, or is empty, as new temporary files are."""
+    """Tell whether a file begins with these bytes, or is empty, as new temporary files are."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -281,7 +281,7 @@ def _begins_with(path: Path, magic: bytes) -> bool:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Make the new name survive a crash too. Windows has no such call and no need."""
+    """Flush the directory, so that the new name survives a crash. Windows does not need this."""
     if os.name == "posix":
         handle = os.open(directory, os.O_RDONLY)
         try:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Models that have been learnt, and do not change any more: batch-trained ones, and snapshots of online ones."""
+"""Immutable trained models: batch-trained models and snapshots of online ones."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _WAIT = Flag()
 
 
 class PLT(Predictor):
-    """A probabilistic label tree that has been learnt, and does not change any more.
+    """A trained probabilistic label tree that does not change.
 
-    `PLT.fit` trains one on data that is all there; `OnlinePLT.snapshot` takes one from a model that goes on learning;
-    `PLT.load` opens the file of any model. It predicts, saves, pickles and can be inspected, from any number of threads
-    at once, without waiting for each other.
+    `PLT.fit` trains one on a whole data set; `OnlinePLT.snapshot` takes one from an online model; `PLT.load` opens any
+    model file. It can predict and can be saved, pickled and inspected, from any number of threads concurrently and
+    without locks.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class PLT(Predictor):
     _only_predicts: bool
 
     def __init__(self, *_: Any, **__: Any) -> None:
-        msg = "a PLT is made by PLT.fit(X, Y), PLT.load(path) or OnlinePLT.snapshot()"
+        msg = "PLT has no public constructor: use PLT.fit(X, Y), PLT.load(path) or OnlinePLT.snapshot()"
         raise TypeError(msg)
 
     @classmethod
@@ -102,22 +102,22 @@ class PLT(Predictor):
         features: str | TextFeatures | None = None,
         threads: int = 1,
     ) -> Self:
-        """Train a model on data that is all there (a batch PLT; with clustered labels, Parabel).
+        """Train a model on a whole data set (a batch PLT; with clustered labels, Parabel).
 
-        Each classifier is solved to near its optimum, as LIBLINEAR does. That takes longer than online learning and
-        predicts better. The model cannot be updated: when more examples have come, train another one on all of them, or
-        let ``OnlinePLT.from_tree(model.tree)`` learn them online.
+        Each classifier is optimized close to convergence, as in LIBLINEAR. That takes longer than online training and
+        predicts better. The model cannot be updated: when more examples arrive, train another one on all of them, or
+        train ``OnlinePLT.from_tree(model.tree)`` online.
 
         Parameters
         ----------
         X, Y
-            Features and labels, as for `OnlinePLT.learn_many`. If every example has labels, the model takes for granted
-            that some label applies.
+            Features and labels, as for `OnlinePLT.learn_many`. If every example has a label, the model assumes that at
+            least one label applies to any example.
         weights
-            How much each example counts: a weight multiplies `cost`. 1 if not given. The trees do not depend on them.
+            Weight of each example, which multiplies `cost`; 1 if not given. The trees do not depend on the weights.
         {settings}
         threads : int, default 1
-            Number of threads, now and for `predict_many`. Neither the model nor the answers depend on it.
+            Number of threads for training and for `predict_many`. Neither the model nor its predictions depend on it.
         """
         text = as_text_features(features)
         given = _as_trees(trees)
@@ -138,7 +138,7 @@ class PLT(Predictor):
             raise InvalidInputError(
                 "no-examples",
                 "X has no rows, but batch training needs examples",
-                hint="OnlinePLT.from_tree starts a model without any.",
+                hint="To start without examples, use OnlinePLT.from_tree.",
             )
         labels, arrays = _with_common_labels(given or _clustered(x, y, settings, text, threads))
         state = _core.fit(
@@ -159,12 +159,14 @@ class PLT(Predictor):
         return cls._of(SavedModel(settings, state), threads)
 
     def with_thresholds(self, thresholds: Thresholds | None) -> Self:
-        """Make a copy that uses these thresholds for ``threshold="tuned"`` and saves them. Both share all memory.
+        """Make a copy that uses these thresholds for ``threshold="tuned"`` and saves them.
+
+        The copy shares the model's memory.
 
         Parameters
         ----------
         thresholds
-            What `oplt.thresholds.tune` chose; None takes those away that there are.
+            The thresholds, such as those chosen by `oplt.thresholds.tune`; None removes the present ones.
 
         Examples
         --------
@@ -177,9 +179,9 @@ class PLT(Predictor):
         return self._of(replace(self._saved(), thresholds=own), self._threads)
 
     def for_prediction(self, *, prune: float = 0.0, half: bool = False) -> Self:
-        """Make a smaller copy that only predicts: without what learning needs, such as AdaGrad's accumulators.
+        """Make a smaller copy for prediction only, without the state that training needs, such as AdaGrad accumulators.
 
-        Saved, it is a file that `PLT.load` reads and `OnlinePLT.load` refuses.
+        `PLT.load` opens the file of such a copy; `OnlinePLT.load` rejects it.
 
         Parameters
         ----------
@@ -206,7 +208,7 @@ class PLT(Predictor):
     @overload
     def save(self, path: str | os.PathLike[str], *, wait: Literal[False]) -> Future[None]: ...
     def save(self, path: str | os.PathLike[str], *, wait: bool = True) -> Future[None] | None:
-        """Write the model to a file. The file holds the old content or the new, whatever happens meanwhile.
+        """Write the model to a file. The write is atomic: the file holds either the old content or the new.
 
         Parameters
         ----------
@@ -223,22 +225,22 @@ class PLT(Predictor):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int = 1, verify: bool = True) -> Self:
-        """Open a model file of any kind, to predict.
+        """Open any model file, for prediction.
 
         Parameters
         ----------
         path
-            A file that `save` of a `PLT` or an `OnlinePLT` wrote.
+            A file written by `PLT.save` or `OnlinePLT.save`.
         threads
             Number of threads for `predict_many`.
         verify
-            Read and check the whole file first. False: open it in milliseconds; only for files that you trust, since a
-            damaged one may crash the process.
+            Read and verify the whole file first. If False, opening takes milliseconds; use that only for files that you
+            trust, since a damaged file may crash the process.
 
         Notes
         -----
-        The file is memory-mapped, not read: processes that open the same file share one copy. Replacing the file by
-        `save` is safe meanwhile; overwriting it in place by other means is not.
+        The file is memory-mapped: processes that open the same file share one copy of it in memory. While it is open,
+        replacing the file by `save` is safe; overwriting it in place by other means is not.
         """
         return cls._of(persistence.read(path_of(path), verify=verify), threads)
 
@@ -257,7 +259,7 @@ def _from_bytes(cls: type[PLT], data: bytearray, threads: int) -> PLT:
 
 
 def _as_trees(trees: Any) -> list[LabelTree] | None:
-    """Check trees that are given; None for a number of trees, or for what is no tree at all."""
+    """Return the trees that were given as a list; None if a number of trees, or something else, was given."""
     given = [trees] if isinstance(trees, LabelTree) else trees
     if isinstance(given, (list, tuple)):
         if not given or not all(isinstance(tree, LabelTree) for tree in given):
@@ -273,7 +275,7 @@ def _clustered(
 ) -> list[LabelTree]:
     if len(y.names) == 0:
         raise InvalidInputError(
-            "no-labels", f"none of the {len(x)} examples has a label", hint="Give examples that have some, or a tree."
+            "no-labels", f"none of the {len(x)} examples has a label", hint="Pass labelled examples, or a tree."
         )
     rows = rows_to_cluster(x, text)
     shape = Settings(arity=2, max_leaves=100)
@@ -282,7 +284,7 @@ def _clustered(
 
 
 def tree_arrays(tree: LabelTree, ids: dict[Label, int]) -> tuple[IdArray, IdArray]:
-    """Make what the core takes: parents, and label ids, of all nodes."""
+    """Convert a tree to the arrays that the core takes: the parents and the label ids of all nodes."""
     leaves, labels = tree.leaves()
     label_ids = np.full(tree.n_nodes, _core.NONE, dtype=np.uint32)
     label_ids[leaves] = [ids[label] for label in labels]
@@ -290,7 +292,7 @@ def tree_arrays(tree: LabelTree, ids: dict[Label, int]) -> tuple[IdArray, IdArra
 
 
 def _with_common_labels(given: list[LabelTree]) -> tuple[list[Label], list[tuple[IdArray, IdArray]]]:
-    """Give the labels of several trees the numbers that they have in the first one."""
+    """Use the label numbers of the first tree for all trees."""
     labels = given[0].leaves()[1]
     ids = {label: i for i, label in enumerate(labels)}
     for number, tree in enumerate(given):
@@ -301,6 +303,6 @@ def _with_common_labels(given: list[LabelTree]) -> tuple[list[Label], list[tuple
                 "trees-differ",
                 "all trees must have the same labels",
                 where=f"tree {number}",
-                got=f"one that differs from the first tree by {other!r}",
+                got=f"a tree that differs from the first one in label {other!r}",
             )
     return labels, [tree_arrays(tree, ids) for tree in given]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Answers to many examples."""
+"""Predictions for many examples."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ __all__ = ["Predictions", "as_pairs", "named"]
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """The labels predicted for each example, most probable first; never a dense matrix.
+    """The labels predicted for each example, most probable first, in sparse form.
 
-    Those of example i are `labels[indptr[i]:indptr[i + 1]]`. Iterating or indexing gives them as lists of
-    (label, probability); a slice gives the predictions for some of the examples.
+    The labels of example i are `labels[indptr[i]:indptr[i + 1]]`. Iterating and indexing yield lists of (label,
+    probability); a slice is the `Predictions` for a range of examples.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class Predictions:
     scores
         Their probabilities, float32.
     indptr
-        Where each example's labels begin and end.
+        Row pointers: where the labels of each example begin and end.
     n_examples
-        How many examples the model had learnt when it answered.
+        Number of examples that the model had learnt at the time of the prediction.
 
     Examples
     --------
@@ -67,12 +67,12 @@ class Predictions:
         if len(labels) != len(scores):
             raise InvalidInputError(
                 "predictions-not-valid",
-                f"there are {len(labels)} labels but {len(scores)} scores: each label needs one",
+                f"there are {len(labels)} labels but {len(scores)} scores: each label needs a score",
             )
         if not len(indptr) or indptr[0] != 0 or indptr[-1] != len(labels) or np.any(indptr[1:] < indptr[:-1]):
             raise InvalidInputError(
                 "predictions-not-valid",
-                f"indptr must rise from 0 to the number of labels, {len(labels)}",
+                f"indptr must increase from 0 to the number of labels, {len(labels)}",
                 got=briefly(indptr),
             )
         bad = np.isnan(scores)
@@ -81,7 +81,7 @@ class Predictions:
             row = int(np.searchsorted(indptr, place, side="right")) - 1
             raise InvalidInputError(
                 "predictions-not-valid",
-                f"the score of label {labels[place]!r} must be a number, since labels are ranked by it",
+                f"the score of label {labels[place]!r} must be a number",
                 where=f"row {row} of predictions",
                 got="nan",
             )
@@ -89,7 +89,7 @@ class Predictions:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Iterable[tuple[Label, float]]], *, n_examples: int = 0) -> Predictions:
-        """Make them of lists of (label, probability), best first: answers of `predict_one`, or of another system.
+        """Convert lists of (label, probability), best first: results of `predict_one`, or of another system.
 
         Examples
         --------
@@ -140,7 +140,7 @@ class Predictions:
         return (self[row] for row in range(len(self)))
 
     def to_dicts(self) -> list[dict[Label, float]]:
-        """Make a dictionary of each example: its labels, most probable first, and their probabilities.
+        """Return a dictionary for each example: its labels, most probable first, and their probabilities.
 
         Examples
         --------
@@ -150,13 +150,13 @@ class Predictions:
         return [dict(row) for row in self]
 
     def to_csr(self, labels: Iterable[Label] | None = None) -> tuple[sp.csr_array, list[Label]]:
-        """Make a sparse matrix: a row for each example, a column for each label, the probability where both meet.
+        """Return a sparse matrix of probabilities, with a row for each example and a column for each label.
 
         Parameters
         ----------
         labels
-            The labels of the columns, such as ``model.labels``; all predicted labels must be among them. If not given,
-            those that are predicted at all, in the order in which they first appear.
+            The labels of the columns, such as ``model.labels``; they must include all predicted labels. If not given,
+            the labels that are predicted at least once, in the order in which they first appear.
 
         Returns
         -------
@@ -175,19 +175,19 @@ class Predictions:
         numbers = {label: number for number, label in enumerate(columns)}
         if len(numbers) < len(columns):
             again = next(label for number, label in enumerate(columns) if numbers[label] != number)
-            raise InvalidInputError("label-twice", "labels must name each column once", got=f"{again!r} twice")
+            raise InvalidInputError("label-twice", "the labels of the columns must be distinct", got=f"{again!r} twice")
         try:
             indices = np.fromiter(map(numbers.__getitem__, predicted), dtype=np.int64, count=len(predicted))
         except KeyError as error:
             raise InvalidInputError(
                 "unknown-label",
-                f"label {error.args[0]!r} is predicted, but is not among the {len(columns)} labels of the columns",
+                f"the predicted label {error.args[0]!r} is not among the {len(columns)} labels of the columns",
             ) from None
         matrix = sp.csr_array((self.scores.copy(), indices, self.indptr.copy()), shape=(len(self), len(columns)))
         return matrix, columns
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Make a frame with a row for each predicted label: the number of its example, the label, the probability.
+        """Return a frame with a row for each predicted label: the number of the example, the label, the probability.
 
         Parameters
         ----------
@@ -219,12 +219,12 @@ def _check_array(name: str, given: Any, content: str, kinds: str) -> None:
             "predictions-not-valid",
             f"{name} of predictions must be a 1-D array of {content}",
             got=briefly(given),
-            hint="Predictions.from_rows makes them of lists.",
+            hint="Predictions.from_rows converts lists.",
         )
 
 
 def as_pairs(row: Any, what: str) -> list[tuple[Label, float]]:
-    """Check that an answer is a list of labels and scores."""
+    """Check that a prediction is a list of labels and scores."""
     if not isinstance(row, (str, Mapping)):  # of these, only the keys or the letters would be seen
         with suppress(TypeError, ValueError, OverflowError):
             pairs = list(row)
@@ -234,7 +234,7 @@ def as_pairs(row: Any, what: str) -> list[tuple[Label, float]]:
 
 
 def named(ids: IdArray, names_of: Callable[[IdArray], list[Label]]) -> npt.NDArray[np.object_]:
-    """Names of many ids, asking once for each distinct one."""
+    """Look up the names of many ids, once for each distinct id."""
     distinct, places = np.unique(ids, return_inverse=True)
     names = np.empty(len(distinct), dtype=object)
     names[:] = names_of(distinct)

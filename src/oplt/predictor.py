@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What can be asked of anything that has been learnt, whether or not it goes on learning."""
+"""Prediction and inspection, which batch-trained and online models share."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _Threshold: TypeAlias = "float | Thresholds | Literal['tuned'] | None"
 
 @dataclass(frozen=True)
 class _Question:
-    """What is asked of a prediction. The core knows one threshold only: those of single labels are used afterwards."""
+    """The options of one prediction. The core knows a single threshold; per-label thresholds are applied afterwards."""
 
     params: _core.SearchParams
     own: Thresholds | None = None
-    k: int | None = None  # of the labels that reach their own thresholds
+    k: int | None = None  # number of labels to keep among those that reach their own thresholds
 
 
 class Predictor:
@@ -51,19 +51,19 @@ class Predictor:
     _core: _Core
     _thresholds: Thresholds | None = None
     _kinds: FeatureKinds
-    _is_quick: bool  # the core may take single examples as they are: it is the core that finds the words of texts
+    _is_quick: bool  # the core can take single examples directly, since no Python pattern splits their texts
 
     def _begin(self) -> None:
-        """Prepare what is not saved."""
+        """Set up the state that is not saved."""
         self._kinds = FeatureKinds()
         self._is_quick = self._settings.features is None or self._settings.features.token_pattern is None
 
     def _state(self) -> State:
-        """Take what has been learnt so far: it does not change any more."""
+        """Return the current state of the model, which does not change afterwards."""
         raise NotImplementedError
 
     def _saved(self) -> SavedModel:
-        """Take what is written to a file."""
+        """Return what is written to a file."""
         return SavedModel(self._settings, self._state(), thresholds=self._thresholds)
 
     def predict_one(
@@ -74,24 +74,25 @@ class Predictor:
         Parameters
         ----------
         x
-            Its features, or its text if the model takes texts. Those that the model has never seen are ignored.
+            The features of the example, or its text if the model takes texts. Features that the model has never seen
+            are ignored.
         k
-            At most so many labels; 5 if neither `k` nor `threshold` is given. The best ten and their probabilities do
-            not depend on it.
+            Return at most `k` labels; 5 if neither `k` nor `threshold` is given. The ten most probable labels and their
+            probabilities do not depend on `k`.
         threshold
-            Only labels that are at least so probable. Without `k`, all of them: the more labels are above it, the more
-            are looked at.
-            ``"tuned"``: the thresholds of the model, see `thresholds`. Or `Thresholds` of your own.
+            Return only labels whose probability is at least `threshold`. Without `k`, return all of them; the time
+            grows with their number. ``"tuned"`` uses the thresholds of the model, see `thresholds`; `Thresholds` of
+            your own are accepted, too.
         beam
-            Look only into so many nodes of each level of the tree. If not given, the tree alone is searched exactly;
-            with a label memory, which ranks candidates, twice as many as `k`, but at least 20; without `k`, 100, and
-            more as long as further labels are above `threshold`.
+            Beam width: the number of nodes to expand on each level of the tree. If not given, a model without a label
+            memory searches its tree exactly. A model with a label memory, which ranks candidates, uses 2·k, but at
+            least 20; without `k`, it uses 100, and more as long as further labels reach `threshold`.
 
         Returns
         -------
-        Labels and their probabilities, most probable first; empty if the model knows no label yet. With a label memory,
-        an input of which nothing is known gets the frequencies of the labels, and the probabilities of all labels sum
-        up to at most 1 if no example so far had more than one label.
+        Labels and their probabilities, most probable first; empty if the model has no labels yet. With a label memory,
+        an example that has no known feature gets the base rates of the labels, and the probabilities of all labels sum
+        to at most 1 as long as every example had at most one label.
         """
         question = self._question(k, threshold, beam)
         found = _core.predict_one(self._core, x, question.params) if self._is_quick else None
@@ -110,7 +111,7 @@ class Predictor:
         threshold: _Threshold = None,
         beam: int | None = None,
     ) -> Predictions:
-        """Predict the labels of many examples; see `predict_one` for what can be asked.
+        """Predict the labels of many examples; see `predict_one` for the parameters.
 
         Examples
         --------
@@ -126,9 +127,9 @@ class Predictor:
 
     @property
     def thresholds(self) -> Thresholds | None:
-        """The thresholds of ``threshold="tuned"``, which are saved with the model; None if there are none.
+        """The thresholds that ``threshold="tuned"`` uses, saved with the model; None if there are none.
 
-        `oplt.thresholds.tune` chooses them. They stay as they are while a model goes on learning.
+        `oplt.thresholds.tune` chooses them. Updates of the model do not change them.
         """
         return self._thresholds
 
@@ -149,7 +150,7 @@ class Predictor:
             raise InvalidParameterError(
                 "thresholds-not-tuned",
                 "threshold='tuned' needs thresholds, but the model has none",
-                hint="Choose them by oplt.thresholds.tune(model, X, Y), and give them to the model.",
+                hint="Choose them with oplt.thresholds.tune(model, X, Y), then set model.thresholds.",
             )
         return self._thresholds
 
@@ -164,7 +165,7 @@ class Predictor:
         return self._of_own_kind(rows) if isinstance(rows, NamedRows) else rows
 
     def _of_own_kind(self, rows: NamedRows) -> NamedRows:
-        """Refuse features that cannot be those that the model has learnt."""
+        """Reject features of a different kind from those that the model was trained on."""
         self._kinds.update(self._core)
         self._kinds.check(rows, lambda names: self._state().known_features(names))
         return rows
@@ -180,12 +181,12 @@ class Predictor:
         return Predictions(named(ids, state.label_names), scores, indptr, state.n_examples)
 
     def fingerprint(self) -> str:
-        """Digest of the whole learnt state, settings included: 128 bits, by which equal models are known."""
+        """Return a 128-bit digest of the whole state, settings included. Equal models have equal fingerprints."""
         return persistence.fingerprint(self._saved())
 
     @property
     def tree(self) -> LabelTree:
-        """The tree as it is now; of several, the first."""
+        """The present tree; of several trees, the first."""
         state = self._state()
         parents, ids = state.tree()
         labels: list[Label | None] = [None] * len(ids)
@@ -196,7 +197,7 @@ class Predictor:
 
     @property
     def threads(self) -> int:
-        """Number of threads of `predict_many`, and of `learn_many`. It can be changed, and changes no result."""
+        """Number of threads of `predict_many` and `learn_many`. It can be changed, and has no effect on results."""
         return self._threads
 
     @threads.setter
@@ -205,7 +206,7 @@ class Predictor:
 
     @property
     def labels(self) -> Labels:
-        """The labels that the model knows now: their names in order of arrival, and how often each was seen.
+        """The labels that the model knows: their names in order of arrival, and the number of examples of each.
 
         Examples
         --------
@@ -224,12 +225,12 @@ class Predictor:
 
     @property
     def n_features(self) -> int:
-        """Number of features seen so far; of those of texts, as many as are kept."""
+        """Number of features seen so far; for texts, the number of terms that are kept."""
         return self._state().n_features
 
     @property
     def features(self) -> TextFeatures | None:
-        """A copy of the text features as they are now; None if the model takes no texts.
+        """A copy of the present text features; None if the model does not take texts.
 
         Examples
         --------
@@ -244,35 +245,35 @@ class Predictor:
 
     @property
     def n_examples(self) -> int:
-        """Number of examples learnt so far; those that a warm-up learns twice count once."""
+        """Number of examples learnt so far; examples that a warm-up uses twice count once."""
         return self._state().n_examples
 
     @property
     def depth(self) -> int:
-        """Edges on the longest way from the root of the tree to a leaf; of several trees, the longest."""
+        """Number of edges on the longest path from the root to a leaf, over all trees."""
         return self._state().depth
 
     @property
     def n_cells(self) -> int:
-        """Number of weights that are not 0, or were not always, in all trees.
+        """Number of weights, in all trees, that are or have been non-zero.
 
-        One that was touched takes 8 bytes, and its row some more. Those that a new label's classifier has from the
-        start are counted, but kept only once a step changes them.
+        An updated weight takes 8 bytes, plus the overhead of its row. The initial weights of a new label's classifier
+        are counted, but are stored only once an update changes them.
         """
         return self._state().n_cells
 
     @property
     def memory_bytes(self) -> int:
-        """Memory that the learnt state takes, without what lies in a mapped file."""
+        """Memory of the model in bytes, without parts that are still in a memory-mapped file."""
         return self._state().memory_bytes
 
     def inspect(self, n: int = 5) -> Inspection:
-        """Look at what is in the model: sizes, memory by part, its largest nodes, its most and least frequent labels.
+        """Describe the model: sizes, memory by part, its largest nodes, its most and least frequent labels.
 
         Parameters
         ----------
         n
-            How many nodes, and labels at each end, are named.
+            Number of nodes, of most frequent and of least frequent labels to list.
 
         Examples
         --------
@@ -289,7 +290,7 @@ class Predictor:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings that the model was made with."""
+        """The settings of the model."""
         return asdict(self._settings)
 
     def __repr__(self) -> str:
@@ -306,7 +307,7 @@ class Predictor:
 def _kept(
     indptr: PointerArray, wanted: npt.NDArray[np.bool_], k: int | None
 ) -> tuple[PointerArray, npt.NDArray[np.bool_]]:
-    """Take the first k labels of each row that are wanted: where rows begin then, and which labels they are."""
+    """Keep the first k wanted labels of each row. Returns the new row pointers and a mask of the kept labels."""
     n_before = np.concatenate(([0], np.cumsum(wanted)))
     rank = n_before[:-1] - np.repeat(n_before[indptr[:-1]], np.diff(indptr))
     kept = wanted if k is None else wanted & (rank < k)

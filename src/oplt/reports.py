@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What progressive validation tells, and how it is counted. `oplt.evaluate` is where users find this."""
+"""The reports of progressive validation, and how they are computed. Users find them in `oplt.evaluate`."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ __all__ = ["Bucket", "Report", "Run"]
 
 _Integers: TypeAlias = npt.NDArray[np.int64]
 
-# Rows that are scored at once: many enough for NumPy, few enough to hold. It does not change the result.
+# Number of rows that are scored in one batch: large enough for NumPy, small enough for memory. Results do not depend on
+# it.
 _CHUNK = 4096
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """Labels whose frequency or age was in a range, [low, high), at the moment of the prediction.
+    """Labels whose frequency or age was in the range [low, high) at the time of the prediction.
 
     Attributes
     ----------
     low, high
-        The range; `high` is None where there is no end.
+        The range; `high` is None for the last range, which is unbounded.
     n_true, n_predicted, n_hits
-        How often such a label was true, was among the first k predicted, and both.
+        The number of times that such a label was true, was among the first k predicted, and both.
 
     Examples
     --------
@@ -50,33 +51,33 @@ class Bucket:
 
     @property
     def recall(self) -> float:
-        """Share of the true labels that were found; NaN if there was none."""
+        """Recall: the fraction of the true labels that were predicted; NaN if there was none."""
         return self.n_hits / self.n_true if self.n_true else float("nan")
 
     @property
     def precision(self) -> float:
-        """Share of the predicted labels that were true; NaN if there was none."""
+        """Precision: the fraction of the predicted labels that were true; NaN if there was none."""
         return self.n_hits / self.n_predicted if self.n_predicted else float("nan")
 
 
 @dataclass(frozen=True)
 class Report:
-    """How the predictions were up to some point of a stream.
+    """Metrics of the predictions up to some point of a stream.
 
     Attributes
     ----------
     n_examples, n_labels
-        Examples and distinct labels so far.
+        Number of examples and of distinct labels so far.
     total, window
-        The measures of `oplt.metrics.Scores.result` of all examples so far, and of the last ones.
+        The metrics of `oplt.metrics.Scores.result` over all examples so far, and over the window.
     new_labels, window_new_labels
-        Labels that were never seen before, as a mean per example: of all examples so far, and of the last ones.
+        Mean number of new labels per example, over all examples so far and over the window.
     tail, torso, head
-        Labels by how often they had occurred before: rare, middling and frequent ones.
+        Labels by their number of earlier occurrences: rare, medium and frequent ones.
     by_occurrences
-        Labels by how often they had occurred before, in ranges that double: 0, 1, 2 to 3, 4 to 7, …
+        Labels by their number of earlier occurrences, in ranges that double: 0, 1, 2 to 3, 4 to 7, …
     by_age
-        Labels by how many examples ago they were born, that is, first occurred: 0 (just now or not yet), 1, 2 to 3, …
+        Labels by age, the number of examples since they first occurred: 0 (in this example, or not yet), 1, 2 to 3, …
 
     Examples
     --------
@@ -107,14 +108,14 @@ class Report:
 
 
 class _Tally:
-    """Counts of true, predicted and found labels in ranges of a number."""
+    """Counts of true labels, predicted labels and hits, by ranges of a number."""
 
     def __init__(self, bounds: Sequence[int]) -> None:
         self._bounds = bounds  # where each range but the first begins
         self._counts = np.zeros((len(bounds) + 1, 3), dtype=np.int64)
 
     def add(self, numbers: _Integers, kinds: _Integers) -> None:
-        """Add labels, each with its number and, in columns, whether it is true, predicted, and both."""
+        """Add labels, each with its number and with columns that say whether it is true, predicted, and both."""
         np.add.at(self._counts, np.searchsorted(self._bounds, numbers, side="right"), kinds)
 
     def buckets(self) -> list[Bucket]:
@@ -124,7 +125,7 @@ class _Tally:
         ]
 
     def used(self) -> tuple[Bucket, ...]:
-        """Up to the last range in which there is something."""
+        """Return the buckets up to the last one that is not empty."""
         buckets = self.buckets()
         while buckets and not buckets[-1].n_true and not buckets[-1].n_predicted:
             buckets.pop()
@@ -132,7 +133,7 @@ class _Tally:
 
 
 class Run:
-    """What is known of the stream so far."""
+    """The state of progressive validation after a part of the stream."""
 
     def __init__(self, cutoffs: list[int], window: int, frequencies: tuple[int, int]) -> None:
         self.k = cutoffs[-1]
@@ -147,7 +148,7 @@ class Run:
         self._frequency, self._occurrences, self._age = _Tally(frequencies), _Tally(doubling), _Tally(doubling)
 
     def add(self, predicted: list[tuple[Label, float]], labels: list[Label]) -> None:
-        """Add an example, with its labels each once."""
+        """Add an example with its distinct labels."""
         true, found = set(labels), {label for label, _ in predicted}
         n_labels = len(self._seen)
         for label in true | found:
@@ -175,7 +176,7 @@ class Run:
         self._age.add(age, kinds)
 
     def report(self) -> Report:
-        """Tell how the predictions were so far."""
+        """Make a report of the predictions so far."""
         self._score()
         recent = Scores(self._cutoffs)
         _add_rows(recent, self._window)

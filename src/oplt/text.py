@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Texts as examples: from words to features that grow with the stream."""
+"""Text features: from words to TF-IDF features that grow with the stream."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ __all__ = ["TextFeatures"]
 
 @with_settings(TextSettings)
 class TextFeatures:
-    """How texts become features: words, their sequences or their characters, weighted by how rare they are.
+    """How texts become features: word or character n-grams, weighted by inverse document frequency.
 
-    Hand it to a model, ``OnlinePLT(features=TextFeatures(ngrams=(1, 2)))``, and the model takes texts:
-    ``learn_one("some text", ["label"])``. Or use it by itself: `learn` and `transform`.
+    Pass it to a model, ``OnlinePLT(features=TextFeatures(ngrams=(1, 2)))``, and the model takes texts:
+    ``learn_one("some text", ["label"])``. Or use it on its own, with `learn` and `transform`.
 
-    A word is a run of letters, numbers and underscores of any script; accents and vowel signs belong to it, upper and
-    lower case are the same. Each letter of a script that puts no space between words (Chinese characters, Hiragana,
-    Thai, Lao, Khmer, Burmese) is a word. A ``+``, ``++`` or ``#`` at its end belongs to a word (C++, C#), and each
-    emoji is a word. Everything else lies between words. Character n-grams are those of what lies between two blanks,
-    with punctuation and symbols. ``symbols=False`` has neither: no symbols in words, no emoji, and the characters of
-    words only.
+    A word is a run of letters, numbers and underscores of any script, with its accents and vowel signs; case is
+    ignored. In scripts that put no spaces between words (Chinese characters, Hiragana, Thai, Lao, Khmer, Burmese), each
+    letter is a word. A ``+``, ``++`` or ``#`` at the end of a word is part of it (C++, C#), and each emoji is a word.
+    Everything else separates words. Character n-grams are taken from whitespace-separated tokens, with their
+    punctuation and symbols. With ``symbols=False``, words have no symbols, emoji are ignored, and character n-grams are
+    taken from words only.
 
     Parameters
     ----------
@@ -47,28 +47,29 @@ class TextFeatures:
 
     Notes
     -----
-    Everything grows with the texts learnt, and nothing else changes it: not prediction, not `transform`.
+    Only learning changes the vocabulary and the counts; prediction and `transform` do not.
 
-    *idf.* A text that is learnt is counted first; its own row is that of the counts afterwards. A text that is
-    predicted or transformed has the row of the counts at that time. So the same text has another row later; what has
-    been learnt from it is not changed.
+    *idf.* When a text is learnt, its terms are counted first, and its row is computed from the updated counts. When a
+    text is predicted or transformed, its row is computed from the present counts. So the same text has a different row
+    later; updates made with its earlier row are not revised.
 
-    *Unknown terms* of a text that is predicted or transformed are ignored. They do not count in the norm of the row.
+    *Unknown terms* of a text that is predicted or transformed are ignored, in the norm of its row as well.
 
-    *max_features.* When all places are taken, a new term takes that of the one with the smallest score, the lowest
-    number among equals. A score is the number of texts with the term, plus the score of the term whose place it took
-    ("Space-Saving", Metwally et al. 2005): so terms that come again and again stay, and those that come no more go. A
-    term that occurs in more than (terms of all texts) / max_features texts is never missing. idf counts only the texts
-    since the term came. The newcomer takes over the *feature*, too: a model's classifiers and label memory go on from
-    what they have learnt for the term that went, as terms that share a feature by `hash_bits` do, but only among the
-    rarest. So neither the terms nor the features of a model grow without end. A text whose terms take all places leaves
-    no place for its further ones: they are ignored.
+    *max_features.* When the vocabulary is full, a new term replaces the term with the lowest score, and among equals
+    the one with the lowest number. The score of a term is the number of texts that contain it, plus the score of the
+    term that it replaced ("Space-Saving", Metwally et al. 2005): so terms that keep occurring stay, and terms that no
+    longer occur are replaced. A term that occurs in more than (terms of all texts) / max_features texts is never
+    missing. idf counts only the texts since the term was added. The new term also takes over the *feature* of the old
+    one: the model's classifiers and label memory keep what they learnt for the old term. This is a collision as with
+    `hash_bits`, but only among the rarest terms. So both the vocabulary and the features of a model are bounded. If a
+    single text has more than `max_features` terms, those that find no place are ignored.
 
-    Everything is the same on every machine. Terms of one text get their numbers in sorted order, so that the order of
-    its words does not matter (but for sequences).
+    Results are the same on every machine. New terms of a text are numbered in sorted order, so that the order of its
+    words does not matter (except in n-grams).
 
-    Threads: one at a time learns, about a thousand texts in a row, so the texts of two threads are interleaved. Any
-    number transform, with the counts as they were when it was called. Signal handlers may use it, too.
+    Thread safety: one thread at a time learns, about a thousand texts in a row, so the texts of two threads are
+    interleaved. Any number of threads may call `transform`, which uses the counts at the time of the call. Signal
+    handlers may use it, too.
 
     Examples
     --------
@@ -124,7 +125,7 @@ class TextFeatures:
         return self
 
     def learn_transform(self, texts: Iterable[str]) -> sp.csr_array:
-        """Count the terms of each text in turn, and make its row with the counts so far: what a model learns.
+        """Count the terms of each text in turn, and compute its row from the counts so far, as a model does.
 
         Examples
         --------
@@ -135,7 +136,7 @@ class TextFeatures:
         return self._matrix(*self._core.learn(self._read(texts)))
 
     def transform(self, texts: Iterable[str]) -> sp.csr_array:
-        """Make rows of norm 1, with the counts as they are; terms that have no feature are ignored.
+        """Compute rows of norm 1 from the present counts; terms that have no feature are ignored.
 
         Examples
         --------
@@ -146,14 +147,14 @@ class TextFeatures:
 
     @property
     def pattern(self) -> re.Pattern[str] | None:
-        """What a word is; None if words are found by rules."""
+        """The compiled token pattern; None if the built-in tokenizer is used."""
         return self._settings.pattern
 
     def _read(self, texts: Iterable[str]) -> list[str]:
-        """Make what the core takes."""
+        """Convert texts to what the core takes."""
         found = as_texts(texts)
         if found.further is not None:
-            what = "TextFeatures takes texts; further features are for a model that was made with it"
+            what = "TextFeatures takes texts alone; only a model can take texts with further features"
             raise InvalidInputError("text-and-features", what)
         return cast("list[str]", replace(found, pattern=self.pattern).to_core())
 
@@ -162,12 +163,12 @@ class TextFeatures:
 
     @property
     def names(self) -> list[Name]:
-        """The terms by column; numbers if they are hashed."""
+        """The term of each column; numbers if terms are hashed."""
         return self._core.names()
 
     @property
     def counts(self) -> npt.NDArray[np.uint32]:
-        """Number of texts that have the term, by column."""
+        """Number of texts that contain the term of each column."""
         return self._core.counts()
 
     @property
@@ -182,12 +183,12 @@ class TextFeatures:
 
     @property
     def memory_bytes(self) -> int:
-        """Memory that it takes."""
+        """Memory of the vocabulary and its counts, in bytes."""
         return self._core.memory_bytes
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings it was made with."""
+        """The settings."""
         return asdict(self._settings)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -205,17 +206,17 @@ def _from_bytes(cls: type[TextFeatures], settings: dict[str, Any], data: bytes) 
 
 
 def settings_of(features: TextFeatures | None) -> TextSettings | None:
-    """Tell what a model keeps in its settings."""
+    """Return what a model keeps in its settings."""
     return None if features is None else features._settings
 
 
 def core_of(features: TextFeatures | None) -> _core.TextFeatures | None:
-    """Tell what the core is to copy into a model."""
+    """Return what the core copies into a model."""
     return None if features is None else features._core
 
 
 def as_text_features(features: Any) -> TextFeatures | None:
-    """Make what a model's setting `features` stands for: None, "text", settings, or text features, which are copied."""
+    """Convert a model's `features`: None, "text", settings, or text features, which are copied."""
     if features is None:
         return None
     if isinstance(features, TextFeatures):
@@ -228,13 +229,13 @@ def as_text_features(features: Any) -> TextFeatures | None:
             "parameter-out-of-range",
             'features must be "text", oplt.text.TextFeatures(...) or None',
             got=f"the class {features.__name__}" if is_class else briefly(features),
-            hint="Make one of the class." if is_class else None,
+            hint="Pass an instance of it." if is_class else None,
         )
     return TextFeatures()
 
 
 def rows_to_cluster(rows: NamedRows | Texts, features: TextFeatures | None) -> NamedRows:
-    """Make what the clustering of labels takes: of texts, their features once all have been counted."""
+    """Return the rows to cluster labels by; for texts, their features after all of them have been counted."""
     if isinstance(rows, NamedRows) or features is None:
         return cast("NamedRows", rows)
     return as_rows(copy.deepcopy(features).learn(rows.texts).transform(rows.texts))

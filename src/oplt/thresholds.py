@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Thresholds for predictions, chosen on examples whose labels are known: for F1, or for a precision to hold."""
+"""Decision thresholds, tuned on labelled examples for the best F1 or for a required precision."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from oplt.wording import briefly, number_of
 __all__ = ["FLOOR", "Thresholds", "Tuner", "tune"]
 
 FLOOR = 0.01
-"""The least probability that `tune` looks at. The best threshold for F1 is half of that F1 if probabilities are
-calibrated, so a lower one would mean an F1 below 0.02."""
+"""The lowest threshold that `tune` considers. If probabilities are calibrated, the best threshold for F1 is half of
+that F1, so a lower threshold would mean an F1 below 0.02."""
 
 _SHARE = Number(least=0, most=1)
 _PRECISION = Number(above=0, most=1, optional=True)
 _SHRINKAGE = Number(least=0, most=1e9)
 _PER_LABEL = Flag()
 
-_NEAR = 1e-7  # to 0 and to 1, beyond which log-odds are not followed
+_NEAR = 1e-7  # probabilities are clipped to this distance from 0 and 1 before log-odds are taken
 
 
 @dataclass(frozen=True, repr=False)
 class Thresholds:
-    """How probable a label must be to be predicted: one threshold for all labels, and others for some of them.
+    """Decision thresholds: one for all labels, and individual ones for some labels.
 
-    A model uses them for ``predict_many(X, threshold=thresholds)``, and those that are its own
-    (`OnlinePLT.thresholds`, `PLT.with_thresholds`) for ``threshold="tuned"``. They are immutable.
+    Pass them as ``predict_many(X, threshold=thresholds)``, or attach them to a model (`OnlinePLT.thresholds`,
+    `PLT.with_thresholds`), which uses them for ``threshold="tuned"``. They are immutable.
 
     Parameters
     ----------
     value
-        The threshold, from 0 to 1, of all labels that have none of their own, new ones included.
+        The threshold, from 0 to 1, of every label that has no individual one, new labels included.
     labels
-        Thresholds of single labels. Infinity: the label is never predicted.
+        Individual thresholds by label. A label whose threshold is infinity is never predicted.
 
     Examples
     --------
@@ -79,20 +79,20 @@ class Thresholds:
     def __getitem__(self, label: Label) -> float:
         return self.labels.get(label, self.value)
 
-    __iter__ = None  # every label has a threshold: to look at all of them would never end
+    __iter__ = None  # every conceivable label has a threshold, so there is nothing finite to iterate over
     __contains__ = None
 
     @cached_property
     def least(self) -> float:
-        """The least of all of them: no label that is less probable is predicted."""
+        """The lowest threshold of any label: no label below it is predicted."""
         return min(self.value, *self.labels.values()) if self.labels else self.value
 
     def of(self, labels: list[Label]) -> FloatArray:
-        """Make an array of the thresholds of many labels. Probabilities are compared as the core does, in float32."""
+        """Return the thresholds of many labels as float32, the precision in which the core compares probabilities."""
         return np.array([self.labels.get(label, self.value) for label in labels], dtype=np.float32)
 
     def to_dict(self) -> dict[str, Any]:
-        """Make plain values of it, that can be written as JSON; None stands for infinity.
+        """Convert to plain values that can be written as JSON; None stands for infinity.
 
         Examples
         --------
@@ -105,7 +105,7 @@ class Thresholds:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Thresholds:
-        """Make them of what `to_dict` returns.
+        """Restore thresholds from the values that `to_dict` returned.
 
         Examples
         --------
@@ -120,7 +120,7 @@ class Thresholds:
                 raise
             raise InvalidInputError(
                 "thresholds-not-valid",
-                "must be {'value': number, 'labels': [[label, number or None], ...]}",
+                "thresholds must have the form {'value': number, 'labels': [[label, number or None], ...]}",
                 got=briefly(values),
             ) from None
 
@@ -133,13 +133,13 @@ class Thresholds:
 
 
 def as_thresholds(given: Any) -> Thresholds:
-    """Check what is given to a model."""
+    """Check the thresholds that a user assigns to a model."""
     if not isinstance(given, Thresholds):
         raise InvalidInputError(
             "thresholds-not-valid",
-            "thresholds of a model must be Thresholds or None",
+            "thresholds must be a Thresholds object or None",
             got=briefly(given),
-            hint="oplt.thresholds.tune chooses them; Thresholds(0.3) is the same one for all labels.",
+            hint="Use oplt.thresholds.tune to choose them, or Thresholds(0.3) for the same threshold for all labels.",
         )
     return given
 
@@ -151,14 +151,14 @@ def _share(name: str, given: Any) -> float:
 
 
 class Tuner:
-    """Chooses thresholds on predictions that come in chunks: of a test set, or of a stream before it is learnt.
+    """Tunes thresholds on predictions that arrive in chunks: of a held-out set, or of progressive validation.
 
-    Predictions must have all labels that are at least as probable as the thresholds that are to be considered: ask the
-    model for ``threshold=FLOOR``. Memory grows with the number of predicted labels, 9 bytes for each.
+    Predictions must contain every label that reaches any threshold to be considered: predict with ``threshold=FLOOR``.
+    Memory grows by 9 bytes per predicted label.
 
     Examples
     --------
-    On a stream, predict each block before you learn it:
+    On a stream, predict each block before the model learns from it:
 
     >>> from oplt import OnlinePLT
     >>> from oplt.datasets import make_stream
@@ -180,7 +180,7 @@ class Tuner:
         self.n_examples = 0
 
     def add(self, predictions: Predictions, Y: LabelRows) -> None:  # noqa: N803 (a matrix)
-        """Add examples: what was predicted, and their true labels in any form that `learn_many` takes."""
+        """Add examples: their predictions, and their true labels in any form that `learn_many` accepts."""
         matches = match(predictions, Y)
         _check_probabilities(matches)
         ids = np.array([self._ids.setdefault(name, len(self._ids)) for name in matches.names], dtype=np.uint32)
@@ -190,7 +190,7 @@ class Tuner:
         self.n_examples += len(matches)
 
     def choose(self, *, per_label: bool = False, precision: float | None = None, shrinkage: float = 10.0) -> Thresholds:
-        """Choose thresholds for all that has been added. See `tune` for the parameters."""
+        """Choose thresholds on all examples added so far. See `tune` for the parameters."""
         own, target = _PER_LABEL("per_label", per_label), _PRECISION("precision", precision)
         prior = _SHRINKAGE("shrinkage", shrinkage)
         assert prior is not None  # noqa: S101 (ours: it is not optional)
@@ -200,10 +200,10 @@ class Tuner:
         return Thresholds(_readable(value), {label: _readable(threshold) for label, threshold in labels.items()})
 
     def measure(self, thresholds: Thresholds | float) -> dict[str, float]:
-        """Measure what thresholds do on all that has been added: precision, recall, micro-F1 and macro-F1.
+        """Measure thresholds on all examples added so far: precision, recall, micro-F1 and macro-F1.
 
-        Of thresholds that were chosen on the same examples, and of those of single labels most of all, this is better
-        than what new examples will show.
+        For thresholds that were tuned on the same examples, the result is optimistic; individual thresholds are
+        affected most.
         """
         given = thresholds if isinstance(thresholds, Thresholds) else Thresholds(thresholds)
         scored = self._scored()
@@ -220,7 +220,7 @@ class Tuner:
         }
 
     def _scored(self) -> _Scored:
-        """Take all chunks as one."""
+        """Merge all chunks into one."""
         if len(self._chunks) != 1:
             none = _Scored(np.zeros(0, np.uint32), np.zeros(0, np.float32), np.zeros(0, bool))
             chunks = [none, *self._chunks]
@@ -244,7 +244,7 @@ class Tuner:
             raise InvalidInputError(
                 "threshold-not-found",
                 f"none of the {len(scored.hit)} predicted labels is true, so no threshold is better than another",
-                hint="Give examples of labels that the model has learnt.",
+                hint="Pass examples of labels that the model was trained on.",
             )
         curve = _Curve(scored.score, scored.hit)
         found = curve.for_f1(n_true) if precision is None else curve.for_precision(precision)
@@ -252,14 +252,14 @@ class Tuner:
             best = float(curve.precision.max())
             raise InvalidInputError(
                 "threshold-not-found",
-                f"no threshold has a precision of {precision:g} on these {self.n_examples} examples",
-                got=f"at best {best:.4f}, from {_readable(float(curve.score[np.argmax(curve.precision)])):g} on",
-                hint="Ask for a lower precision, or give more examples.",
+                f"no threshold reaches a precision of {precision:g} on these {self.n_examples} examples",
+                got=f"at best {best:.4f}, at threshold {_readable(float(curve.score[np.argmax(curve.precision)])):g}",
+                hint="Require a lower precision, or pass more examples.",
             )
         return found
 
     def _for_each(self, scored: _Scored, precision: float | None, value: float, shrinkage: float) -> dict[Label, float]:
-        """Choose thresholds of single labels: those that occur and that are predicted at least once."""
+        """Choose individual thresholds, for labels that occur and are predicted at least once."""
         order = np.argsort(scored.label, kind="stable")
         ends = np.cumsum(np.bincount(scored.label, minlength=len(self._ids)))
         found: dict[Label, float] = {}
@@ -281,10 +281,10 @@ class Tuner:
 
 
 class Predicting(Protocol):
-    """What `tune` needs of a model: `PLT` and `OnlinePLT` have it."""
+    """The interface that `tune` needs of a model. `PLT` and `OnlinePLT` have it."""
 
     def predict_many(self, X: Any, *, threshold: float) -> Predictions:  # noqa: N803 (a matrix)
-        """Predict all labels that are at least this probable."""
+        """Predict all labels whose probability reaches the threshold."""
 
 
 def tune(
@@ -296,31 +296,32 @@ def tune(
     precision: float | None = None,
     shrinkage: float = 10.0,
 ) -> Thresholds:
-    """Choose thresholds on examples that the model has not learnt.
+    """Tune thresholds on held-out examples.
 
-    The threshold for all labels is the exact optimum on these examples: that of the largest micro-F1, or the lowest one
-    that has the precision asked for.
+    The common threshold is the exact optimum on these examples: the one with the largest micro-F1, or the lowest one
+    that reaches the required precision.
 
     Parameters
     ----------
     model
-        Whose predictions the thresholds are for. It is not changed.
+        The model whose predictions the thresholds are for. It is not changed.
     X, Y
-        Examples and their labels, as for `learn_many`. A model that has learnt them is too sure of their labels.
+        Examples and their labels, as for `learn_many`. Do not use training examples: a model is overconfident on them.
     per_label
-        Choose a threshold of its own for each label that occurs, for the F1 or the precision of that label. It helps
-        the macro-F1, and costs some micro-F1. All other labels have the threshold for all.
+        Choose an individual threshold for each label that occurs, for the F1 or the precision of that label. This
+        improves macro-F1 and costs some micro-F1. All other labels have the common threshold.
     precision
-        The precision to hold, above 0 and at most 1: choose the lowest threshold that has it. None: choose for F1.
+        The required precision, above 0 and at most 1: choose the lowest threshold that reaches it. If None, maximize
+        F1.
     shrinkage
-        With `per_label`: how strongly thresholds of rare labels, which a few examples decide, are drawn towards that
-        for all labels. In log-odds, the threshold for all counts like this many examples of the label; 0 is the exact
-        optimum of each label on these examples, which holds less well for others.
+        With `per_label`: how strongly the thresholds of rare labels are shrunk towards the common threshold. The
+        average is taken in log-odds, and the common threshold counts as `shrinkage` examples of the label. 0 is the
+        exact optimum of each label on these examples, which generalizes less well.
 
     Returns
     -------
-    The thresholds. With `precision` and `per_label`, a label that does not reach the precision at any threshold is
-    never predicted (its threshold is infinity), unless it has fewer examples than `shrinkage`.
+    The thresholds. With `precision` and `per_label`, a label that reaches the precision at no threshold is never
+    predicted (its threshold is infinity), unless it has fewer than `shrinkage` examples.
 
     Examples
     --------
@@ -339,7 +340,7 @@ def tune(
 
 @dataclass(frozen=True)
 class _Scored:
-    """Predicted labels: which, how probable, and whether true."""
+    """Predicted labels: which label, its probability, and whether it is true."""
 
     label: IdArray
     score: FloatArray
@@ -347,12 +348,12 @@ class _Scored:
 
 
 class _Curve:
-    """What each threshold would do: those that differ are the distinct scores, here in descending order."""
+    """Hits and predictions at each distinct threshold, that is, at each distinct score, in descending order."""
 
     def __init__(self, score: FloatArray, hit: npt.NDArray[np.bool_]) -> None:
         order = np.argsort(-score, kind="stable")
         ascending = score[order]
-        last = np.append(ascending[1:] != ascending[:-1], True)  # of those that are equally probable
+        last = np.append(ascending[1:] != ascending[:-1], True)  # the last place of each run of equal scores
         self.score = ascending[last]
         self.n_predicted: PointerArray = np.flatnonzero(last) + 1
         self.n_hits: PointerArray = np.cumsum(hit[order])[last]
@@ -362,19 +363,19 @@ class _Curve:
         return self.n_hits / self.n_predicted
 
     def for_f1(self, n_true: int) -> float | None:
-        """Find the threshold of the largest F1; of several, the highest. None if it is 0 everywhere."""
+        """Find the threshold with the largest F1; of several, the highest. None if F1 is 0 everywhere."""
         f1 = 2 * self.n_hits / (self.n_predicted + n_true)
         best = int(np.argmax(f1))
         return float(self.score[best]) if f1[best] > 0 else None
 
     def for_precision(self, precision: float) -> float | None:
-        """Find the lowest threshold that has the precision, if any has."""
+        """Find the lowest threshold that reaches the precision; None if there is none."""
         places = np.flatnonzero(self.precision >= precision)
         return float(self.score[places[-1]]) if len(places) else None
 
 
 def _shrunk(own: float, n_true: int, value: float, shrinkage: float) -> float:
-    """Draw a threshold towards that for all labels, by the weighted mean of their log-odds."""
+    """Shrink a threshold towards the common one: the weighted mean of their log-odds."""
     if not shrinkage:
         return own
     log_odds = (n_true * _log_odds(own) + shrinkage * _log_odds(value)) / (n_true + shrinkage)
@@ -387,7 +388,7 @@ def _log_odds(probability: float) -> float:
 
 
 def _readable(threshold: float) -> float:
-    """Take the shortest decimal number that is the same in float32."""
+    """Return the shortest decimal number that rounds to the same float32."""
     return threshold if threshold == math.inf else float(str(np.float32(threshold)))
 
 
@@ -401,7 +402,7 @@ def _check_probabilities(matches: Matches) -> None:
         place = int(np.argmax(bad))
         raise InvalidInputError(
             "score-not-a-probability",
-            "thresholds need probabilities, from 0 to 1",
+            "thresholds need probabilities from 0 to 1",
             where=f"row {matches.row[place]} of predictions",
             got=f"the score {matches.score[place]}",
         )

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Names and numbers as people read them."""
+"""Formatting of names and numbers for people."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from unicodedata import category, combining, east_asian_width
 
 __all__ = ["briefly", "for_terminals", "number_of", "on_one_line", "width"]
 
-_JOINERS = "\u200c\u200d"  # without which words of Persian and Hindi, and some emoji, are others
+_JOINERS = "\u200c\u200d"  # joiners, which distinguish words in Persian and Hindi, and some emoji
 
 
 def on_one_line(name: str | int) -> str:
-    r"""Write a name such that it stays in its place: what does not print, such as a newline, is an escape.
+    r"""Format a name on one line: characters that do not print, such as newlines, are escaped.
 
-    Spaces of all scripts are left as they are; so are the joiners that some scripts write words with.
+    Spaces of all scripts are left as they are, and so are the joiners that some scripts need within words.
 
     Examples
     --------
@@ -30,9 +30,9 @@ def _stays(character: str) -> bool:
 
 
 def for_terminals(text: str) -> str:
-    r"""Escape what a terminal would obey instead of showing: control characters, and those that reorder a text.
+    r"""Escape characters that a terminal would interpret: control characters, and those that reorder text.
 
-    Unlike `on_one_line`, it leaves ends of lines and tabs as they are: the text has been put in lines already.
+    Unlike `on_one_line`, it leaves newlines and tabs as they are, since the text is already laid out in lines.
 
     Examples
     --------
@@ -45,9 +45,9 @@ def for_terminals(text: str) -> str:
 
 
 def width(text: str) -> int:
-    """Count the columns that a text takes where all letters are as wide: two for those of Chinese, Japanese and Korean.
+    """Count the columns of a text in a fixed-width font: two for each Chinese, Japanese and Korean character.
 
-    Accents and joiners take no room.
+    Accents and joiners take no columns.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def width(text: str) -> int:
 
 
 def number_of(n: int, what: str) -> str:
-    """Say how many.
+    """Format a count with its noun.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def number_of(n: int, what: str) -> str:
 
 
 def briefly(value: Any) -> str:
-    """Show what was received, in a message.
+    """Format a received value for a message, shortened if necessary.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def start(*words: object, **options: Any) -> subprocess.Popen[bytes]:
 
 
 def at_a_terminal(*words: object, typed: bytes = b"", **variables: str) -> tuple[int, str]:
-    """Run a command as somebody who sits at a terminal; take its exit code and all that was seen."""
+    """Run a command in a terminal; return its exit code and all output."""
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "140", **variables}
     child, terminal = pty.fork()
     if child == 0:

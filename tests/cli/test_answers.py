@@ -162,7 +162,9 @@ def test_labels_that_a_format_cannot_hold_are_told(tmp_path: Path, data: Path) -
     assert message.endswith("got the label 'a;b c'. Pass a different --to-separator, or --to jsonl.")
     assert not (tmp_path / "out.csv").exists()
     run("predict", path, data, "--out", tmp_path / "out.csv", "--to-separator", "|")
-    assert "a label of fastText has no blanks, got 'a;b c'" in refused("predict", path, data, "--to", "fasttext")
+    assert "a fastText label cannot contain whitespace, got 'a;b c'" in refused(
+        "predict", path, data, "--to", "fasttext"
+    )
 
 
 def test_answers_tell_their_line_in_tables_too(model: Path) -> None:

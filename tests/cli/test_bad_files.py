@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Every command says in one line what is wrong with what it was given."""
+"""Every command reports invalid input in one line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ READERS = ["train", "learn", "predict", "evaluate", "progressive", "convert"]
 
 
 def words(name: str, data: object, model: Path, folder: Path) -> list[object]:
-    """Tell a command to read some data."""
+    """Return the arguments of a command that reads some data."""
     return {
         "train": ["train", data, "--model", folder / "new.oplt"],
         "learn": ["learn", model, data],
@@ -26,23 +26,27 @@ def words(name: str, data: object, model: Path, folder: Path) -> list[object]:
 
 
 BAD = {
-    "empty.jsonl": (b"", "there is no example: the file is empty"),
-    "blank.jsonl": (b"\n \n", "there is no example: the file is empty"),
+    "empty.jsonl": (b"", "the file is empty"),
+    "blank.jsonl": (b"\n \n", "the file is empty"),
     "latin1.jsonl": (
         '{"text": "Käse", "labels": ["a"]}\n'.encode("latin-1"),
         "line 1: byte 0xe4 in position 12 is not",
     ),
-    "utf16.jsonl": ('{"text": "a", "labels": ["a"]}\n'.encode("utf-16"), "the text is UTF-16, but UTF-8 is read"),
-    "utf16le.csv": ("text,label\na,b\n".encode("utf-16-le"), "the text is UTF-16LE, but UTF-8 is read"),
+    "utf16.jsonl": ('{"text": "a", "labels": ["a"]}\n'.encode("utf-16"), "the text is UTF-16, but it must be UTF-8"),
+    "utf16le.csv": ("text,label\na,b\n".encode("utf-16-le"), "the text is UTF-16LE, but it must be UTF-8"),
     "utf16be.csv": ("text,label\na,b\n".encode("utf-16-be"), "iconv -f UTF-16BE -t UTF-8"),
-    "cut.jsonl.gz": (b"\x1f\x8b\x08\x00\x00", "the compressed data is damaged or cut off"),
-    "prose.dat": (b"Once upon a time\n", "neither the name nor the first lines tell the format"),
+    "cut.jsonl.gz": (b"\x1f\x8b\x08\x00\x00", "the compressed data is damaged or truncated"),
+    "prose.dat": (b"Once upon a time\n", "the format cannot be detected from the name or the first lines"),
     "list.json": (
         b'[\n  {"text": "a", "labels": ["a"]}\n]\n',
-        "list.json: it begins as a list of JSON, but each example is a line. Convert it, as jq -c '.[]' does.",
+        "list.json: the file begins like a JSON array, but JSONL has one object per line. Convert it, for example with"
+        " jq -c '.[]'.",
     ),
     "binary.jsonl": (bytes(range(200, 256)) * 9, "is not UTF-8"),
-    "liar.csv": (b'{"text": "a", "labels": ["a"]}\n', "by its name the format is csv, but the first lines look like"),
+    "liar.csv": (
+        b'{"text": "a", "labels": ["a"]}\n',
+        "the name suggests the format csv, but the first lines look like",
+    ),
 }
 
 
@@ -74,7 +78,7 @@ def test_a_folder(tmp_path: Path, model: Path, name: str) -> None:
 @pytest.mark.parametrize("name", READERS)
 def test_empty_standard_input(tmp_path: Path, model: Path, name: str) -> None:
     told = refused(*words(name, "-", model, tmp_path), given=b"")
-    assert told == "standard input: there is no example: the file is empty"
+    assert told == "standard input: the file is empty"
 
 
 @pytest.mark.parametrize("name", [name for name in READERS if name != "predict"])
@@ -82,7 +86,7 @@ def test_columns_that_are_not_there(tmp_path: Path, model: Path, name: str) -> N
     path = tmp_path / "table.csv"
     path.write_text("title,topic\nOn trees,biology\n")
     told = refused(*words(name, path, model, tmp_path))
-    assert "table.csv, line 1: there is no column 'text', got the columns 'title', 'topic' (divided by ',')" in told
+    assert "table.csv, line 1: there is no column 'text', got the columns 'title', 'topic' (delimited by ',')" in told
     assert "Pass --text-column" in told
     path.write_text('{"text": "a", "topic": "x"}')
     told = refused(*words(name, path, model, tmp_path), "--from" if name == "convert" else "--format", "jsonl")
@@ -93,7 +97,7 @@ def test_columns_that_are_not_there(tmp_path: Path, model: Path, name: str) -> N
 @pytest.mark.parametrize("name", ["learn", "predict", "evaluate"])
 def test_a_model_that_is_none(tmp_path: Path, texts: Path, name: str) -> None:
     told = refused(name, texts, texts)
-    assert told.startswith(f"{texts}: not an oplt model: it begins with ")
+    assert told.startswith(f"{texts}: the file is not an oplt model: it begins with ")
     told = refused(name, tmp_path / "texts.opl", texts)
     assert told.startswith(f"{tmp_path}/texts.opl: there is no such file")
     empty = tmp_path / "empty.oplt"
@@ -105,11 +109,11 @@ def test_a_model_that_is_none(tmp_path: Path, texts: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["learn", "predict", "evaluate"])
 def test_a_damaged_model(texts: Path, model: Path, name: str) -> None:
     model.write_bytes(model.read_bytes()[:-100])
-    assert "the file is cut off" in refused(name, model, texts)
+    assert "the file is truncated" in refused(name, model, texts)
 
 
 def writing(name: str, target: object, model: Path, texts: Path) -> list[object]:
-    """Tell a command to write somewhere."""
+    """Return the arguments of a command that writes to a target."""
     return {
         "train": ["train", texts, "--model", target],
         "learn": ["learn", model, texts, "--out", target],

@@ -43,11 +43,11 @@ def test_what_a_format_cannot_hold_is_an_error_or_left_out(tmp_path: Path) -> No
     source = tmp_path / "in.jsonl"
     source.write_text('{"text": "a", "label": "x y"}\n{"text": "b", "label": "z"}\n')
     out = tmp_path / "out.ft"
-    assert "line 1: a label of fastText has no blanks" in refused("convert", source, out)
+    assert "line 1: a fastText label cannot contain whitespace" in refused("convert", source, out)
     assert not out.exists()
     result = run("convert", source, out, "--on-error", "skip", "--json")
     assert json_lines(result.stdout) == [{"out": str(out), "examples": 1, "left_out": 1}]
-    assert "has no blanks" in result.stderr
+    assert "cannot contain whitespace" in result.stderr
     assert "already exists" in refused("convert", source, out, code=2)
 
 

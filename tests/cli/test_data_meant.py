@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What the commands say about data that may be meant differently, and models that are of no use."""
+"""Messages of the commands about data that is probably a mistake, and about useless models."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_model_of_no_use_has_an_exit_code_of_its_own(tmp_path: Path, text: str
     assert says in run("learn", target, data, "--on-error", "skip", code=3).stderr
     words = ["progressive", data, "--on-error", "skip"]
     assert says in run(*words, "--model", tmp_path / "p.oplt", code=3).stderr
-    run(*words)  # where no model is saved, there is none that is of no use
+    run(*words)  # no model is saved, so none can be useless
 
 
 def test_one_label_alone_may_be_meant(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_what_is_read_is_not_replaced(tmp_path: Path) -> None:
     copy = write(tmp_path / "x.csv", "text,label\na,x\n")
     assert "is an input of this" in refused("evaluate", target, copy, "--per-label", "--out", copy, "-f", code=2)
     assert target.read_bytes() == model
-    assert "is not an oplt model" not in run("learn", target, data).stderr  # in place, a model may be
+    assert "is the file is not an oplt model" not in run("learn", target, data).stderr  # in place, a model may be
 
 
 def test_numbers_that_are_too_large_are_told_as_such(tmp_path: Path) -> None:

@@ -20,16 +20,16 @@ JSON = {
     '{"text" "a"}': "not JSON: a colon is missing in column 9",
     "{'text': 1}": "not JSON: a name in double quotes is missing in column 2",
     '{"text": , "labels": []}': "not JSON: a value is missing in column 10",
-    '{"text": "a\tb", "labels": []}': "not JSON: the string has a control character in column 12, which is written as"
+    '{"text": "a\tb", "labels": []}': "not JSON: the string has a control character in column 12, which must be"
     r" an escape such as \n or \t",
-    r'{"text": "a\q", "labels": []}': "not JSON: the backslash in column 12 does not begin an escape that JSON has;"
+    r'{"text": "a\q", "labels": []}': "not JSON: the backslash in column 12 does not begin a JSON escape;"
     r" a backslash itself is written \\",
     r'{"text": "a\u12", "labels": []}': r"not JSON: the escape in column 13 must be \u and four hexadecimal digits",
-    '{"text": "a", "labels": []} {': "not JSON: the example is followed by something else in column 29; each line holds"
-    " one object",
+    '{"text": "a", "labels": []} {': "not JSON: the example is followed by something else in column 29; each line must"
+    " hold one object",
     '{"text": "a", "labels": [], "n": ' + "9" * 5000 + "}": "a whole number has more than 4,300 digits",
     '{"text": "a", "labels": null}': "label number 1 of the example must be a non-empty string or an integer, got null."
-    " Give [] for an example without labels.",
+    " Pass [] for an example without labels.",
     '{"text": "a", "labels": ["x", true]}': "label number 2 of the example must be a non-empty string or an integer,"
     " got true",
     '{"text": null, "labels": []}': "'text' must be a text, got null",
@@ -123,7 +123,9 @@ def test_other_commands(tmp_path: Path, texts: Path, model: Path) -> None:
     assert refused("tree", model, "--label", "x", "--depth", 1, code=2).startswith(
         "--label and --depth cannot be combined"
     )
-    assert refused("convert", texts, "-", code=2).startswith("the name of standard output does not tell the format to")
+    assert refused("convert", texts, "-", code=2).startswith(
+        "the name of standard output does not determine the format to"
+    )
     assert refused("convert", texts, tmp_path / "x.parquet", code=2).startswith("parquet files cannot be written. Pass")
     assert (
         refused("convert", texts, tmp_path / "x.csv", "--to-separator", "", code=2)

@@ -129,7 +129,9 @@ def test_an_empty_model(tmp_path: Path) -> None:
     assert "  labels    0" in result.stdout.splitlines()
 
 
-@pytest.mark.parametrize(("content", "says"), [(b"", "it is empty"), (b"OPLTMODL", "cut off"), (b"PK", "begins with")])
+@pytest.mark.parametrize(
+    ("content", "says"), [(b"", "it is empty"), (b"OPLTMODL", "truncated"), (b"PK", "begins with")]
+)
 def test_what_is_no_model_is_told_in_a_line(tmp_path: Path, content: bytes, says: str) -> None:
     path = tmp_path / "none.oplt"
     path.write_bytes(content)

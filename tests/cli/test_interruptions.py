@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What happens when the work is stopped: by Ctrl-C, by the system, by a power cut, by whoever reads no more."""
+"""Interruptions: by Ctrl-C, by the system, by a power cut, by a reader that closes the pipe."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_same_command_goes_on_to_the_same_model(
 
 
 class Stopping:
-    """Interrupt learning in the middle of a batch, the n-th time that it learns."""
+    """A training run that is interrupted in the middle of the n-th batch."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, n: int) -> None:
         self.n = n

@@ -89,7 +89,7 @@ def test_json_is_utf8_and_escapes_what_utf8_lacks() -> None:
 
 
 def read_line(stream: IO[bytes], seconds: float = 30) -> bytes:
-    """Wait for a line, but not for ever: a program that waits for more would never say it."""
+    """Wait for a line, with a timeout: a program that waits for more input would never print it."""
     assert select.select([stream], [], [], seconds)[0], "no answer came"
     return stream.readline()
 

@@ -105,7 +105,7 @@ def test_a_closed_input_is_an_empty_one(tmp_path: Path, model: Path, name: str) 
     program = shlex.join([*PROGRAM, name, *words])
     done = subprocess.run(["/bin/sh", "-c", f"{program} <&-"], capture_output=True, check=False)  # noqa: S603
     assert (done.returncode, done.stdout) == (1, b"")
-    assert done.stderr == b"Error: standard input: there is no example: the file is empty\n"
+    assert done.stderr == b"Error: standard input: the file is empty\n"
 
 
 def test_lines_go_to_a_file_even_while_a_bar_is_at_the_terminal(tmp_path: Path) -> None:

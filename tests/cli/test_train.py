@@ -125,7 +125,7 @@ def test_a_column_of_numbers_may_be_called_weight(tmp_path: Path) -> None:
     told = refused(
         "train", table, "-m", target, "-f", "--number-columns", "height", "--weight-column", "height", code=2
     )
-    assert told.endswith("too. Pass a different --weight-column.")
+    assert told.endswith("feature. Pass a different --weight-column.")
 
 
 def test_lines_that_are_no_examples_are_left_out_and_told(tmp_path: Path, texts: Path) -> None:

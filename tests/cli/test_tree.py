@@ -127,7 +127,7 @@ def test_a_picture_is_utf_8_whatever_the_terminal_has(model: Path) -> None:
     ("arguments", "code", "says"),
     [
         (["--label", "CA"], 1, "the tree has no label 'CA'. Did you mean 'cat'?"),
-        (["--label", "8"], 1, "the tree has no label '8', and none that contains it"),
+        (["--label", "8"], 1, "the tree has no label '8', and no label that contains it"),
         (["--label", "cat", "--depth", 1], 2, "cannot be combined"),
         (["--depth", "-1"], 2, "--depth"),
         (["--format", "png"], 2, "png"),
@@ -142,7 +142,10 @@ def test_a_mistake_is_told(model: Path, arguments: list[object], code: int, says
 def test_what_is_no_model_is_told(tmp_path: Path) -> None:
     path = tmp_path / "none.oplt"
     path.write_text("{}")
-    for wrong, says in [(path, "not an oplt model: it begins with b'{}'"), (tmp_path / "x", "no such file")]:
+    for wrong, says in [
+        (path, "the file is not an oplt model: it begins with b'{}'"),
+        (tmp_path / "x", "no such file"),
+    ]:
         result = run(wrong)
         assert (result.exit_code, result.stdout) == (1, "")
         assert says in result.stderr

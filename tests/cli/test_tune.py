@@ -95,7 +95,7 @@ def test_a_precision_that_is_never_reached_leaves_the_model_as_it_is(tmp_path: P
     truth = [[label] if probability == least else ["another"] for label, probability in best]
     files.write(list(zip(X, truth, strict=True)), wrong)
     message = refused("tune", model, wrong, "--precision", 0.99)
-    assert message.startswith("no threshold has a precision of 0.99 on these 50 examples, got at best 0.")
+    assert message.startswith("no threshold reaches a precision of 0.99 on these 50 examples, got at best 0.")
     assert model.read_bytes() == before
 
 

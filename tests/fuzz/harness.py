@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Calls of the API and of the shell with changed input: they succeed, or raise an OpltError and change nothing.
 
-`make fuzz` runs it for as long as it is told: python -m tests.fuzz.harness --seconds 60. It prints the seed of each
+`make fuzz` runs it for a given time: python -m tests.fuzz.harness --seconds 60. It prints the seed of each
 call that broke a promise; `--seed` repeats it.
 """
 
@@ -103,7 +103,7 @@ def _forged(content: bytes, rng: random.Random) -> bytes:
 
 
 def _anything(rng: random.Random, depth: int = 0) -> Any:
-    """Make a value that somebody may hand in: right ones, wrong ones and strange ones."""
+    """Make a value that a user may pass: valid, invalid and strange ones."""
     plain = ["cat", "", "\ud800", "x" * 300, 0, 3, -1, 2**70, True, 1.5, math.nan, -math.inf, 1e300, None, b"cat", 1j]
     strange = [
         np.int64(4),
@@ -169,7 +169,7 @@ def _load_model(rng: random.Random, folder: Path) -> None:
         model.learn_many(questions, ["cat", "new"])
     except OpltError as error:
         if error.code != "model-takes-others":  # the settings were changed
-            raise AssertionError("a model that was loaded is of no use") from error
+            raise AssertionError("a loaded model cannot be used") from error
         return
     model.fingerprint()
     model.save(path)

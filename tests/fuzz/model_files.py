@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Model files taken apart and put together again, with right checksums: docs/format.md describes them."""
+"""Model files, disassembled and reassembled with correct checksums: docs/format.md describes them."""
 
 from __future__ import annotations
 

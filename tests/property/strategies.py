@@ -97,7 +97,7 @@ def model_settings(draw: st.DrawFn, policy: str | None = None, **fixed: Any) -> 
 
 @st.composite
 def all_settings(draw: st.DrawFn) -> Settings:
-    """Draw settings for `OnlinePLT`, with what makes several trees, or one that is built anew."""
+    """Draw settings for `OnlinePLT`, including several trees and a warm-up, which rebuilds a tree."""
     drawn = draw(model_settings())
     if drawn["policy"] not in {"best-greedy", "random"}:
         return drawn

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Different ways to say the same thing give the same model, to the bit: equal fingerprints."""
+"""Equivalent calls give the same model, bit for bit: equal fingerprints."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_scores_have_the_measures_of_the_functions(batch: list[Example]) -> None
 
 
 def assert_identical(one: dict[str, float], other: dict[str, float]) -> None:
-    """Equal to the last bit, NaN included."""
+    """Bitwise equal, NaN included."""
     assert {name: value.hex() for name, value in one.items()} == {name: value.hex() for name, value in other.items()}
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The paper's Definition 1, to the bit: online learning equals IPLT on the final tree."""
+"""The paper's Definition 1, bit for bit: online learning equals IPLT on the final tree."""
 
 from __future__ import annotations
 

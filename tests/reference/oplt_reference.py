@@ -3,7 +3,7 @@
 """The paper's algorithms as slow, obvious Python: what the core is held against.
 
 This is not an implementation to use. It shares nothing with the package, computes in double precision, keeps an
-auxiliary classifier in every node for ever (the paper's plain form), and looks for everything anew each time. One
+auxiliary classifier in every node permanently (the paper's plain form), and recomputes everything each time. One
 function is one algorithm and has the paper's name.
 
 Comparing it with another arithmetic needs care where a step depends on which of two numbers is larger. The smallest

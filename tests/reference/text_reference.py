@@ -53,7 +53,7 @@ def symbols_at_end(text: str, place: int) -> str:
 
 def words(text: str, *, symbols: bool = True) -> list[str]:  # noqa: C901, PLR0912 (plain, and in one piece)
     found: list[str] = []
-    is_open = False  # whether a letter would go on with the last word
+    is_open = False  # whether a letter would continue the last word
     has_word = False  # whether a mark would
     is_half_flag = False
     n_taken = 0

@@ -24,7 +24,7 @@ def trained() -> OnlinePLT:
 
 
 def csr(data: list[float], indices: list[int], indptr: list[int], shape: tuple[int, int]) -> sp.csr_array:
-    """Make a matrix of arrays that SciPy would refuse: it does not look at arrays that are put in afterwards."""
+    """Make a matrix of arrays that SciPy would reject: it does not check arrays that are assigned afterwards."""
     matrix = sp.csr_array((np.ones(len(data)), np.zeros(len(data), int), indptr), shape)
     matrix.data = np.array(data)
     matrix.indices = np.array(indices)
@@ -63,7 +63,7 @@ BAD_CALLS: dict[str, tuple[Call, str]] = {
     ),
     "masked values": (
         lambda m: m.learn_many(np.ma.masked_equal([[1.0, 2.0]], 2.0), ["x"]),
-        r"X has masked values. Fill in what they should be, by X.filled\(0\) if they are absent.",
+        r"X has masked values. Fill them in; if they mean absent features, use X.filled\(0\).",
     ),
     "too large in a matrix": (
         lambda m: m.learn_many(np.array([[0.0, 1e13]]), ["x"]),
@@ -95,7 +95,7 @@ BAD_CALLS: dict[str, tuple[Call, str]] = {
     "row that is no mapping": (lambda m: m.learn_many([["a"]], ["x"]), r"row 0 of X must be a mapping"),
     "label None": (
         lambda m: m.learn_many([{"a": 1}, {"a": 1}], ["x", None]),
-        r"row 1 of Y: label 0 must be a non-empty string or an integer, got None. Give",
+        r"row 1 of Y: label 0 must be a non-empty string or an integer, got None. Pass",
     ),
     "label that is a list": (
         lambda m: m.learn_one({"a": 1}, ["x", ["y"]]),
@@ -109,7 +109,7 @@ BAD_CALLS: dict[str, tuple[Call, str]] = {
     "label that is bytes": (lambda m: m.learn_one({"a": 1}, b"x"), r"label 0 must be a non-empty string.*got b'x'"),
     "empty label": (
         lambda m: m.learn_one({"a": 1}, [""]),
-        r"label 0 must be a non-empty string.*got an empty string. Give",
+        r"label 0 must be a non-empty string.*got an empty string. Pass",
     ),
     "label beyond 64 bits": (lambda m: m.learn_one({"a": 1}, [2**63]), r"more than 64 bits"),
     "label with a lone surrogate": (lambda m: m.learn_one({"a": 1}, ["\ud800"]), r"not valid Unicode"),
@@ -132,7 +132,7 @@ BAD_CALLS: dict[str, tuple[Call, str]] = {
     ),
     "indicator with -1": (
         lambda m: m.learn_many(sp.eye_array(2), np.array([[1, -1], [-1, 1]])),
-        "row 0, column 1 of Y: a matrix of labels holds 0 and 1 only, got -1",
+        "row 0, column 1 of Y: a matrix of labels must contain only 0 and 1, got -1",
     ),
     "column of class numbers": (lambda m: m.learn_many(sp.eye_array(2), np.array([[3], [5]])), r"1-D array"),
     "0-d label": (
@@ -144,7 +144,7 @@ BAD_CALLS: dict[str, tuple[Call, str]] = {
     "CSR with too little data": (lambda m: m.learn_many(short_csr(), ["x", "y"]), r"X is not a valid"),
     "array of other columns": (
         lambda m: m.learn_one(np.ones(3), "x"),
-        "X has 3 columns, but the model has learnt features up to number 7",
+        "X has 3 columns, but the largest feature number of the model is 7",
     ),
     "matrix for learn_one": (
         lambda m: m.learn_one(np.ones((1, 2)), "x"),
@@ -200,7 +200,10 @@ def test_a_bad_call_is_refused_and_changes_nothing(call: Call, message: str) -> 
         ({"arity": 2.5}, "arity must be an integer, got 2.5"),
         ({"policy": "best"}, r"policy must be one of 'best-greedy', 'random'.*got 'best'"),
         ({"policy": None}, "policy must be a string"),
-        ({"policy": "fixed"}, r"policy 'fixed' never extends the tree: start from one that has labels, by from_tree"),
+        (
+            {"policy": "fixed"},
+            "policy 'fixed' never extends the tree, so an empty tree would stay empty: start from a tree with from",
+        ),
         ({"alpha": 1.1}, "alpha must be between 0 and 1, got 1.1"),
         ({"alpha": -0.1}, "alpha must be between 0 and 1"),
         ({"alpha": float("nan")}, "alpha must be between 0 and 1, got nan"),
@@ -235,22 +238,22 @@ def test_a_misspelt_setting_is_named_with_what_is_meant(method: str, args: list[
 @pytest.mark.parametrize(
     ("parents", "labels", "message"),
     [
-        ([-1, 0, 0], [None, "a", "a"], "node 2: the label 'a' is that of node 1, too"),
-        ([-1, 0, 0], [None, 3, np.int64(3)], "node 2: the label 3 is that of node 1, too"),
+        ([-1, 0, 0], [None, "a", "a"], "node 2: the label 'a' is already the label of node 1"),
+        ([-1, 0, 0], [None, 3, np.int64(3)], "node 2: the label 3 is already the label of node 1"),
         ([-1, 0, 0], [None, "a", None], "node 2: the node has neither children nor a label"),
-        ([-1, 0, 0], ["r", "a", "b"], "node 0: the node has children and the label 'r', but only leaves have one"),
+        ([-1, 0, 0], ["r", "a", "b"], "node 0: the node has the label 'r' and children, but only leaves have labels"),
         ([-1, 0, 3, 2], [None, "a", None, None], "node 2: the node is not below the root: its parents form a cycle"),
         ([-1, 0, 2], [None, "a", None], "node 2: the node is not below the root: its parents form a cycle"),
         ([-1, 0], [None, 1.5], "node 1: the label must be a non-empty string or an integer, got 1.5"),
-        ([-1, 0], 5, "labels of a tree must be a list, None for internal nodes, got 5"),
-        ([-1], "x", "labels of a tree must be a list, None for internal nodes, got 'x'"),
+        ([-1, 0], 5, "labels of a tree must be a list, with None for internal nodes, got 5"),
+        ([-1], "x", "labels of a tree must be a list, with None for internal nodes, got 'x'"),
         ([[-1], [0, 1]], [None, "a"], "list of integers"),
         ([-1, 0], [None, "a", "b"], "2 parents but 3 labels"),
         ([-1, 5], [None, "a"], "node 1: the parent must be a node, 0 to 1; only node 0 is a root, got 5"),
         ([-1, -1], [None, "a"], "node 1: the parent must be a node, 0 to 1; only node 0 is a root, got -1"),
         ([0, 0], [None, "a"], "node 0: the parent must be -1, as it is the root, got 0"),
         ([-1, 0.0], [None, "a"], "list of integers"),
-        ([], [], "list of integers, at least one"),
+        ([], [], "a non-empty list of integers"),
         ([-1, 0, 0], [None, "a", ["b"]], r"node 2: the label must be a non-empty string or an integer, got \['b'\]"),
     ],
 )

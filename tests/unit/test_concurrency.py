@@ -93,7 +93,7 @@ def test_what_lies_in_a_file_is_copied_when_it_is_written(
     assert opened[0].fingerprint() == opened[1].fingerprint() == model.fingerprint()
     assert still.n_examples == 400
     assert (tmp_path / "m.oplt").read_bytes() == before
-    opened[0].save(tmp_path / "m.oplt")  # replaces the file that the others lie in
+    opened[0].save(tmp_path / "m.oplt")  # replaces the file that the others have mapped
     assert still.fingerprint() == PLT._of(pickle.loads(pickle.dumps(still))._saved(), 1).fingerprint()
     assert OnlinePLT.load(tmp_path / "m.oplt").fingerprint() == model.fingerprint()
 
@@ -177,7 +177,7 @@ def test_a_signal_handler_may_use_the_model_whatever_it_is_doing(call: str, tmp_
 
 
 def in_child(work: Callable[[], bool]) -> bool:
-    """Fork, and tell whether the child did its work well and in time."""
+    """Fork, and return whether the child did its work correctly and in time."""
     child = os.fork()
     if child == 0:
         code = 1

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Labels that may be meant differently: what is warned of, what is refused, and what is not."""
+"""Labels that are probably mistakes: which ones cause a warning, which an error, and which neither."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_a_place_or_an_advice_can_be_added_and_the_error_stays_as_it_was() -> No
         (
             lambda: OnlinePLT().learn_one({"a": 1}, None),  # type: ignore[arg-type]
             InvalidInputError,
-            {"code": "name-not-valid", "where": None, "got": "None", "hint": "Give [] for an example without labels."},
+            {"code": "name-not-valid", "where": None, "got": "None", "hint": "Pass [] for an example without labels."},
         ),
         (
             lambda: PLT.fit([{"a": 1}], ["x"], trees=LabelTree.from_nested(["y", "z"])),

@@ -306,7 +306,7 @@ class Mute:
         (Mute(), r"has the method learn_one\(x, labels\), got Mute"),
         (
             OnlinePLT,
-            r"model must be an object that has the method predict_one\(x, k\), got the class OnlinePLT. Make one",
+            r"model must be an object that has the method predict_one\(x, k\), got the class OnlinePLT. Pass an",
         ),
     ],
 )
@@ -318,7 +318,7 @@ def test_what_is_no_model_is_refused_at_once(model: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("stream", "message"),
     [
-        (5, r"such as zip\(X, Y\), or a pair \(X, Y\) of many, got int"),
+        (5, r"such as zip\(X, Y\), or a tuple \(X, Y\), got int"),
         ({"x": "a"}, "got dict"),
         ("xa", "got str"),
         (np.eye(2), "got ndarray"),

@@ -51,7 +51,7 @@ def test_compression_is_known_by_the_content(tmp_path: Path, compress: Any) -> N
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 def test_a_truncated_file_is_never_taken_for_a_whole_one(compress: Any, on_error: str) -> None:
     lines = b"".join(b'{"text": "%d", "label": "x"}\n' % i for i in range(3000))
-    with pytest.raises(InvalidInputError, match="the stream: the compressed data is damaged or cut off"):
+    with pytest.raises(InvalidInputError, match="the stream: the compressed data is damaged or truncated"):
         read(compress(lines)[:-9], on_error=on_error, batch=10)
 
 
@@ -66,7 +66,8 @@ def test_byte_order_marks() -> None:
     assert read(b"\xef\xbb\xbf" + JSON) == EXAMPLES
     assert read(b"\xef\xbb\xbftext,label\na,x\n") == EXAMPLES[:1]
     with pytest.raises(
-        InvalidInputError, match="the stream: the text is UTF-16, but UTF-8 is read. Convert it, as iconv"
+        InvalidInputError,
+        match="the stream: the text is UTF-16, but it must be UTF-8. Convert it, for example with iconv",
     ):
         read(JSON.decode().encode("utf-16"))
 
@@ -80,7 +81,7 @@ def test_ends_of_lines_and_blank_lines() -> None:
 def test_what_is_not_utf8_is_a_bad_line() -> None:
     latin = JSON + b'{"text": "\xe9", "label": "z"}\n' + JSON
     with pytest.raises(
-        InvalidInputError, match="the stream, line 3: byte 0xe9 in position 11 is not UTF-8. .* convert the file"
+        InvalidInputError, match="the stream, line 3: byte 0xe9 in position 11 is not UTF-8. .* convert it"
     ):
         read(latin)
     reader = files.read(io.BytesIO(latin), on_error="skip")
@@ -91,7 +92,7 @@ def test_what_is_not_utf8_is_a_bad_line() -> None:
 @pytest.mark.parametrize("data", [b"", b"\n \n", gzip.compress(b"")])
 @pytest.mark.parametrize("format_", [None, "jsonl", "xmlc", "csv"])
 def test_an_empty_file(data: bytes, format_: str | None) -> None:
-    with pytest.raises(InvalidInputError, match="the stream: there is no example: the file is empty"):
+    with pytest.raises(InvalidInputError, match="the stream: the file is empty"):
         read(data, format=format_)
 
 
@@ -200,7 +201,7 @@ def test_what_is_no_file(wrong: Any) -> None:
     [
         (
             {"format": "xml"},
-            "there is no format 'xml'. Give format=, one of xmlc, jsonl, csv, tsv, parquet, fasttext, vw.",
+            "there is no format 'xml'. Pass format=, one of xmlc, jsonl, csv, tsv, parquet, fasttext, vw.",
         ),
         ({"batch": 0}, "batch must be at least 1, got 0"),
         ({"on_error": "ignore"}, 'on_error must be "raise" or "skip", got \'ignore\''),
@@ -240,16 +241,16 @@ def test_the_format_is_found(tmp_path: Path, name: str, content: str, expected: 
         (
             "a.txt",
             "some text\n",
-            "a.txt: neither the name nor the first lines tell the format, got the first line b'some text'",
+            "a.txt: the format cannot be detected from the name or the first lines, got the first line b'some text'",
         ),
-        ("a", "\x89PNG\r\n", "neither the name nor the first lines tell"),
+        ("a", "\x89PNG\r\n", "the format cannot be detected"),
         (
             "a.csv",
             '{"text": "a", "label": "b"}\n',
-            "by its name the format is csv, but the first lines look like jsonl",
+            "the name suggests the format csv, but the first lines look like jsonl",
         ),
-        ("a.jsonl.gz", "1 2:1\n", "by its name the format is jsonl, but the first lines look like xmlc"),
-        ("a.txt", "1 2:1\nx y\n", "neither the name nor the first lines tell"),
+        ("a.jsonl.gz", "1 2:1\n", "the name suggests the format jsonl, but the first lines look like xmlc"),
+        ("a.txt", "1 2:1\nx y\n", "the format cannot be detected"),
     ],
 )
 def test_a_guess_is_never_silent(tmp_path: Path, name: str, content: str, reason: str) -> None:
@@ -257,7 +258,7 @@ def test_a_guess_is_never_silent(tmp_path: Path, name: str, content: str, reason
     path.write_text(content, encoding="latin-1")
     with pytest.raises(InvalidInputError, match=reason) as caught:
         files.read(path)
-    assert "Give format=, one of xmlc, jsonl, csv, tsv, parquet, fasttext, vw" in str(caught.value)
+    assert "Pass format=, one of xmlc, jsonl, csv, tsv, parquet, fasttext, vw" in str(caught.value)
 
 
 def test_a_live_source_gives_what_is_here() -> None:

@@ -48,18 +48,21 @@ def test_json_lines_of_features() -> None:
     ("line", "reason"),
     [
         ('{"text" "a"}', "not JSON: a colon is missing in column 9"),
-        ("[1, 2]", 'an example is an object, such as {"text": "...", "labels": ["..."]}, got [1, 2]'),
+        ("[1, 2]", 'an example must be an object, such as {"text": "...", "labels": ["..."]}, got [1, 2]'),
         (
             '{"text": "a"}',
-            "there is neither 'labels' nor 'label', got the fields 'text'. If labels are not wanted, use",
+            "there is neither 'labels' nor 'label', got the fields 'text'. To read no labels, pass",
         ),
         (
             '{"labels": []}',
-            "there is neither 'text' nor 'features', got the fields 'labels'. Say what holds the text",
+            "there is neither 'text' nor 'features', got the fields 'labels'. Pass the name of the field",
         ),
         ('{"text": null, "labels": []}', "'text' must be a text, got None"),
-        ('{"text": "a", "features": {}, "labels": []}', "there are both a text and features. Say which is wanted"),
-        ('{"text": "a", "labels": null}', "label 0 must be a non-empty string or an integer, got None. Give []"),
+        (
+            '{"text": "a", "features": {}, "labels": []}',
+            "the example has both a text and features. Choose one by passing",
+        ),
+        ('{"text": "a", "labels": null}', "label 0 must be a non-empty string or an integer, got None. Pass []"),
         ('{"text": "a", "label": 1.5}', "label 0 must be a non-empty string or an integer, got 1.5"),
         ('{"text": "a", "labels": ["b", ""]}', "label 1 must be a non-empty string or an integer, got an empty string"),
         ('{"text": "a", "labels": [true]}', "label 0 must be a non-empty string or an integer, got True"),
@@ -81,10 +84,10 @@ def test_json_lines_of_features() -> None:
             "feature 0 must be a non-empty string or an integer, got an empty string",
         ),
         ('{"features": ["a", "b"], "labels": []}', "features must be an object of names and values, pairs"),
-        ('{"features": [["a", 1], ["a", 2]], "labels": []}', "a feature comes twice"),
+        ('{"features": [["a", 1], ["a", 2]], "labels": []}', "a feature occurs twice"),
         ('{"features": [[[], 1]], "labels": []}', "feature 0 must be a non-empty string or an integer, got []"),
-        ('{"features": {"a": 1, "b": 2, "a": 3}, "labels": []}', "line 2: 'a' comes twice in one object"),
-        ('{"text": "a", "labels": ["x"], "labels": ["y"]}', "line 2: 'labels' comes twice in one object"),
+        ('{"features": {"a": 1, "b": 2, "a": 3}, "labels": []}', "line 2: the name 'a' occurs twice in one object"),
+        ('{"text": "a", "labels": ["x"], "labels": ["y"]}', "line 2: the name 'labels' occurs twice in one object"),
         ("[" * 100_000, "nested too deeply"),
     ],
 )
@@ -113,8 +116,8 @@ def test_fields_can_be_called_otherwise() -> None:
     [
         ({"text": None, "features": None}, "text and features are both None"),
         ({"separator": ""}, "separator must not be empty"),
-        ({"features": ["height", "weight"]}, "'weight' is a text or a feature, and the weight of the example"),
-        ({"text": ["a", "b"], "weight": "b"}, "'b' is a text or a feature, and the weight of the example"),
+        ({"features": ["height", "weight"]}, "'weight' is used both as the weight and as a text or a feature"),
+        ({"text": ["a", "b"], "weight": "b"}, "'b' is used both as the weight and as a text or a feature"),
     ],
 )
 def test_columns_that_make_no_sense(wrong: dict[str, Any], reason: str) -> None:
@@ -164,7 +167,7 @@ def test_plain_lines() -> None:
     columns = files.Columns(labels=None)
     found = examples("it purrs \r\n\n__label__x\n\n", format="text", columns=columns)
     assert [x for x, _, _ in found] == ["it purrs ", "", "__label__x", ""]
-    assert "the stream: lines of plain text have no labels. Use labels=None" in refused("it purrs\n", format="text")
+    assert "the stream: plain text has no labels. Pass labels=None" in refused("it purrs\n", format="text")
 
 
 def test_tsv_may_have_empty_cells() -> None:
@@ -183,11 +186,11 @@ def test_columns_of_numbers() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("a,b\n1,2\n", "the stream, line 1: there is no column 'text', got the columns 'a', 'b' (divided by ',')"),
-        ("text,b\n1,2\n", "there is neither 'labels' nor 'label', got the columns 'text', 'b' (divided by ',')"),
+        ("a,b\n1,2\n", "the stream, line 1: there is no column 'text', got the columns 'a', 'b' (delimited by ',')"),
+        ("text,b\n1,2\n", "there is neither 'labels' nor 'label', got the columns 'text', 'b' (delimited by ',')"),
         (
             "text,label,text\n",
-            "the column 'text' comes twice, got the columns 'text', 'label', 'text' (divided by ',')",
+            "the column 'text' occurs twice, got the columns 'text', 'label', 'text' (delimited by ',')",
         ),
     ],
 )
@@ -216,7 +219,7 @@ def test_a_wrong_row_of_a_table(row: str, reason: str) -> None:
 
 def test_a_column_called_label_holds_one_label() -> None:
     assert examples("text,label\na,x;y\n") == [("a", ["x;y"], 1.0)]
-    assert "the stream, line 2: the label is empty. A column of lists" in refused("text,label\na,\n")
+    assert "the stream, line 2: the label is empty. If rows may have no label" in refused("text,label\na,\n")
 
 
 @pytest.mark.parametrize("cell", ["x", "1_000", "1,5"])
@@ -253,7 +256,7 @@ def test_fasttext_lines() -> None:
         ("", ["e"], 1.0),
     ]
     assert refused("__label__a b\n__label__ c\n") == (
-        "the stream, line 2: a label is empty: there is nothing behind '__label__'"
+        "the stream, line 2: a label is empty: nothing follows '__label__'"
     )
 
 
@@ -271,16 +274,16 @@ def test_vowpal_wabbit_lines() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("1 a b", "there is no '|' between labels and features"),
-        ("1| a", "the stream, line 3: '1' touches the '|', which makes it a tag"),
-        ("1 2 3 | a", "before the '|' come labels and a weight, got '1 2 3'"),
-        ("1,,2 | a", "the stream, line 3: there is a comma too many. Labels are written 1,2."),
-        ("1:0.5 | a", "the stream, line 3: labels with costs, such as '1:0.5', are not read"),
-        ("2:-1:0.3 | a", "the stream, line 3: labels with costs, such as '2:-1:0.3', are not read"),
+        ("1 a b", "the line has no '|' between labels and features"),
+        ("1| a", "the stream, line 3: '1' is a tag, because it touches the '|'"),
+        ("1 2 3 | a", "only labels and a weight may precede the '|', got '1 2 3'"),
+        ("1,,2 | a", "the stream, line 3: the labels have a superfluous comma. Labels are written 1,2."),
+        ("1:0.5 | a", "the stream, line 3: labels with costs, such as '1:0.5', are not supported"),
+        ("2:-1:0.3 | a", "the stream, line 3: labels with costs, such as '2:-1:0.3', are not supported"),
         ("1 x | a", "the weight must be a number above 0"),
         ("1 0 | a", "the weight must be a number above 0"),
-        ("1 | a:x", "features are written name or name:value, the value a number, got 'a:x'"),
-        ("1 | :1", "features are written name or name:value, the value a number, got ':1'"),
+        ("1 | a:x", "a feature must be written as name or name:value, where the value is a number, got 'a:x'"),
+        ("1 | :1", "a feature must be written as name or name:value, where the value is a number, got ':1'"),
         ("1 | a:inf", "the value of feature 'a' must be finite and at most 1e+12 in size, got inf"),
     ],
 )
@@ -319,14 +322,14 @@ def test_empty_lines_at_the_end_of_xmlc_count_if_the_header_says_so() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("2 5 3\n1 1:1\n", "the stream: the header says 2 examples, but the file has 1. Is the file cut off?"),
+        ("2 5 3\n1 1:1\n", "the stream: the header says 2 examples, but the file has 1. Is the file truncated?"),
         ("1 5 3\n1 1:1\n1 1:1\n", "the stream: the header says 1 example, but the file has 2"),
         (
             "2 5 3\n1 1:1\n3 1:1\n",
             "the stream, line 3: label '3' is too large: the largest allowed is 2, as the header",
         ),
         ("1 1:1\n1 1:\n", "the stream, line 2: feature '1:' has no value"),
-        ("1 3000000000 3\n1 1:1\n", "the header must say at most 2147483648 features and labels, got 3000000000"),
+        ("1 3000000000 3\n1 1:1\n", "the header must declare at most 2147483648 features and labels, got 3000000000"),
     ],
 )
 def test_xmlc_that_is_wrong(text: str, reason: str) -> None:
@@ -397,7 +400,7 @@ def test_parquet_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_file_that_is_parquet_only_by_its_name(tmp_path: Path) -> None:
     for name, content in {"a.parquet.gz": gzip.compress(b"PAR1 and so on"), "a.pq": b"some text\n"}.items():
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(InvalidInputError, match=f"{name}: by its name it is a Parquet file, but not by its"):
+        with pytest.raises(InvalidInputError, match=f"{name}: the name suggests a Parquet file, but"):
             files.read(tmp_path / name)
 
 
@@ -417,7 +420,7 @@ def test_a_file_that_is_parquet_only_by_its_name(tmp_path: Path) -> None:
         (
             ["text", "text", "label"],
             files.Columns(),
-            "the column 'text' comes twice, got the columns 'text', 'text', 'label'",
+            "the column 'text' occurs twice, got the columns 'text', 'text', 'label'",
         ),
         (["text"], files.Columns(), "a.parquet: there is neither 'labels' nor 'label', got the columns 'text'"),
     ],

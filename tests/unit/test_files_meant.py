@@ -50,7 +50,7 @@ def test_a_row_of_an_indicator_in_json_is_refused() -> None:
 def test_a_list_in_a_cell_is_refused(labels: str) -> None:
     error = error_of(f'text,labels\nx,"{labels}"\n', "csv")
     assert error.code == "labels-not-valid"
-    assert "looks like a list" in error.what
+    assert "looks like a Python list" in error.what
     assert error_of(json.dumps({"text": "x", "labels": "['cat']"}) + "\n", "jsonl").code == "labels-not-valid"
 
 

@@ -72,22 +72,26 @@ def test_texts_are_written(to: str, expected: str) -> None:
     ("to", "example", "reason"),
     [
         ("xmlc", ("a", []), "XMLC lines hold features, but the example has a text"),
-        ("xmlc", ({"a": 1}, []), "names in XMLC lines are whole numbers from 0 to 2147483647, got the feature 'a'"),
-        ("xmlc", ({1: 1}, [-1]), "names in XMLC lines are whole numbers from 0 to 2147483647, got the label -1"),
+        ("xmlc", ({"a": 1}, []), "names in XMLC lines must be whole numbers from 0 to 2147483647, got the feature 'a'"),
+        ("xmlc", ({1: 1}, [-1]), "names in XMLC lines must be whole numbers from 0 to 2147483647, got the label -1"),
         ("xmlc", ({1: 1}, [], 0.5), "the stream, example 1: XMLC lines have no weights, got the weight 0.5"),
         ("vw", ("a", []), "Vowpal Wabbit lines hold features, but the example has a text"),
-        ("vw", ({"a b": 1}, []), "the name of a feature has no blanks, '|' or ':', got 'a b'"),
-        ("vw", ({"a": 1}, ["1:2"]), "a label has no blanks, '|', comma or cost, got '1:2'"),
-        ("vw", ({"a": 1}, ["1:2:.5"]), "a label has no blanks, '|', comma or cost, got '1:2:.5'"),
-        ("vw", ({"a": 1}, [], 2.0), "without labels Vowpal Wabbit has no place for a weight"),
+        ("vw", ({"a b": 1}, []), "the name of a feature cannot contain a blank, '|' or ':', got 'a b'"),
+        ("vw", ({"a": 1}, ["1:2"]), "a label cannot contain a blank, '|', a comma or a cost, got '1:2'"),
+        ("vw", ({"a": 1}, ["1:2:.5"]), "a label cannot contain a blank, '|', a comma or a cost, got '1:2:.5'"),
+        ("vw", ({"a": 1}, [], 2.0), "an example without labels cannot have a weight"),
         ("fasttext", ({"a": 1}, []), "fastText lines hold texts, but the example has features"),
-        ("fasttext", ("a", ["b c"]), "a label of fastText has no blanks, got 'b c'"),
+        ("fasttext", ("a", ["b c"]), "a fastText label cannot contain whitespace, got 'b c'"),
         ("fasttext", ("a __label__b", []), "the text has a word that begins with '__label__'"),
-        ("fasttext", (" \n", []), "there are neither labels nor a text, but a blank line of fastText is no example"),
+        (
+            "fasttext",
+            (" \n", []),
+            "an example without labels and text cannot be written, because fastText ignores blank lines",
+        ),
         ("fasttext", ("a", [], 2), "fastText lines have no weights"),
-        ("csv", ({"a": 1}, []), "a table is written of texts, but the example has features"),
-        ("csv", ("a", ["b;c"]), "labels of one cell are divided by ';' and have no blanks around them, got 'b;c'"),
-        ("jsonl", ("\ud800", []), "half a surrogate pair"),
+        ("csv", ({"a": 1}, []), "CSV and TSV hold texts, but the example has features"),
+        ("csv", ("a", ["b;c"]), "a label cannot contain the separator ';' or begin or end with a blank, got 'b;c'"),
+        ("jsonl", ("\ud800", []), "unpaired surrogate"),
     ],
 )
 def test_what_a_format_cannot_hold_is_refused(to: str, example: tuple[Any, ...], reason: str) -> None:
@@ -117,13 +121,15 @@ def test_what_is_no_example_is_not_written(example: Any, reason: str) -> None:
 
 @pytest.mark.parametrize("target", ["a.txt", "a.parquet", io.BytesIO()])
 def test_the_format_to_write_must_be_known(target: Any) -> None:
-    with pytest.raises(InvalidParameterError, match="Give a format, one of xmlc, jsonl, csv, tsv, fasttext, vw"):
+    with pytest.raises(InvalidParameterError, match="Pass a format, one of xmlc, jsonl, csv, tsv, fasttext, vw"):
         files.write([], target)
 
 
 def test_examples_that_cannot_be_converted_are_told_by_their_lines() -> None:
     source = b'{"text": "a", "label": "x"}\n\n{"text": "b", "label": "x y"}\n'
-    with pytest.raises(InvalidInputError, match="the stream, line 3: a label of fastText has no blanks, got 'x y'"):
+    with pytest.raises(
+        InvalidInputError, match="the stream, line 3: a fastText label cannot contain whitespace, got 'x y'"
+    ):
         files.convert(io.BytesIO(source), io.BytesIO(), to_format="fasttext")
     done = files.convert(io.BytesIO(source), io.BytesIO(), to_format="fasttext", on_error="skip")
     assert (done.n_examples, done.n_skipped) == (1, 1)

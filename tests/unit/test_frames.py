@@ -72,7 +72,9 @@ def test_columns_of_zeros_and_ones_are_indicators(make: Make) -> None:
     Y = make({"sports": [1, 0, 1], "politics": [False, False, True]})
     assert learnt(make(COLUMNS), Y) == learnt(ROWS, [["sports"], [], ["politics", "sports"]])
     wrong = make({"sports": [1, 0, 2], "politics": [0, 0, 1]})
-    assert "row 2, column 0 of Y: a matrix of labels holds 0 and 1 only, got 2.0" in refused(make(COLUMNS), wrong)
+    assert "row 2, column 0 of Y: a matrix of labels must contain only 0 and 1, got 2.0" in refused(
+        make(COLUMNS), wrong
+    )
     unknown = make({"sports": [1, 0, 1], "politics": [0, None, 1]})  # nobody has said that it does not apply
     message = refused(make(COLUMNS), unknown)
     assert message.startswith("row 1 of column 'politics' of Y: the value is null. Leave the row out, or fill in 0 if")
@@ -130,7 +132,7 @@ def test_what_to_do_with_columns_that_are_no_features() -> None:
     objects = pd.DataFrame({"a": pd.Series([1, 2.5], dtype=object)})
     assert "numbers, categories or lists of numbers, got the type Object" in refused(objects, ["x", "y"])
     sparse = pd.DataFrame.sparse.from_spmatrix(sp.csr_array(np.eye(2)))
-    assert "got the type Unknown. Make it dense if it is sparse (or give df.sparse.to_coo())" in refused(sparse, "xy")
+    assert "got the type Unknown. If it is sparse, make it dense or pass df.sparse.to_coo()" in refused(sparse, "xy")
 
 
 @LIBRARIES
@@ -138,9 +140,7 @@ def test_what_is_no_feature_is_refused(make: Make) -> None:
     assert "numbers, categories or lists of numbers, got the type String" in refused(make({"t": ["a"]}), ["x"])
     dates = make({"t": [datetime.datetime(2026, 1, 1)]})  # noqa: DTZ001
     assert "got the type Datetime" in refused(dates, ["x"])
-    assert "X is a single column. Give a frame of columns, such as df[['name']]" in refused(
-        make({"t": [1]})["t"], ["x"]
-    )
+    assert "X is a single column. Pass a frame, such as df[['name']]" in refused(make({"t": [1]})["t"], ["x"])
     assert "row 0 of column 't' of X: a list that is a feature must hold numbers, got ['a']" in refused(
         make({"t": [["a"]]}), ["x"]
     )
@@ -149,8 +149,8 @@ def test_what_is_no_feature_is_refused(make: Make) -> None:
 @LIBRARIES
 def test_labels_that_can_be_misunderstood_are_refused(make: Make) -> None:
     message = refused(ROWS, make({"label": [0, 1, 1]}))
-    assert message == "Y is a frame with one column of numbers. Give the column itself, df['label']."
-    assert "Y has the columns ['a', 'b'], but one is needed. Give one of them" in refused(
+    assert message == "Y is a frame with one column of numbers. Pass the column itself, df['label']."
+    assert "Y must be one column, but it has the columns ['a', 'b']. Pass one of them" in refused(
         ROWS, make({"a": ["x"] * 3, "b": ["y"] * 3})
     )
     assert "row 0 of Y: label 0 must be a non-empty string or an integer, got 1.5" in refused(
@@ -240,7 +240,10 @@ def test_a_column_of_texts_is_for_a_model_that_takes_texts(make: Make) -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"title": ["a", "b"], "label": ["x", "y"]}, r"X has the columns \['title', 'label'\], but one is needed"),
+        (
+            {"title": ["a", "b"], "label": ["x", "y"]},
+            r"X must be one column, but it has the columns \['title', 'label'\]",
+        ),
         ({"text": ["a", "b"], "label": ["x", "y"]}, "column 'label' of X: the column must hold numbers, categories"),
         ({"text": ["a", None]}, "row 1 of X: the value is null. Leave the row out, or fill in what it should be."),
         ({"list": [["a"], ["b"]]}, r"row 0 of X must be a text \(str\)"),

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Input that somebody has made to do harm: it costs no more time and memory than other input of its size."""
+"""Maliciously crafted input: it costs no more time and memory than other input of its size."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ def test_a_repeated_field_is_found_in_linear_time(tmp_path: Path) -> None:
     fields = ", ".join(f'"k{i}": 1' for i in range(100_000))
     path.write_text(f'{{{fields}, "k99999": 2}}\n')
     begin = time.process_time()
-    with files.read(path) as reader, pytest.raises(InvalidInputError, match="'k99999' comes twice in one object"):
+    with files.read(path) as reader, pytest.raises(InvalidInputError, match="'k99999' occurs twice in one object"):
         list(reader)
     path = tmp_path / "a.csv"
     path.write_text(",".join(["text", "labels", *(f"k{i}" for i in range(100_000)), "k99999"]) + "\na,b\n")
-    with files.read(path) as reader, pytest.raises(InvalidInputError, match="the column 'k99999' comes twice"):
+    with files.read(path) as reader, pytest.raises(InvalidInputError, match="the column 'k99999' occurs twice"):
         list(reader)
     assert time.process_time() - begin < 5  # minutes before
 
@@ -132,7 +132,7 @@ def test_a_small_parquet_file_with_huge_cells_takes_little_memory(tmp_path: Path
 
 
 class Index:
-    """An integer that does something when it is looked at."""
+    """An integer with a side effect when its value is read."""
 
     def __init__(self, number: int, hook: Callable[[], object]) -> None:
         self.number, self.hook = number, hook
@@ -227,7 +227,7 @@ def test_examples_that_change_while_they_are_read(number: int) -> None:
 def test_settings_that_cannot_be_read_are_a_damaged_file(tmp_path: Path, settings: bytes) -> None:
     path = forged(settings, tmp_path)
     for load in (PLT.load, OnlinePLT.load):
-        with pytest.raises(ModelFormatError, match="the settings cannot be read"):
+        with pytest.raises(ModelFormatError, match="the settings in the file are not valid"):
             load(path)
 
 

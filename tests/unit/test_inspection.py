@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What is in a model is told as it is."""
+"""The description of a model is correct."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_compressed_files_are_known_by_their_content(tmp_path: Path, compress: A
 def test_damaged_compressed_files_are_refused(tmp_path: Path, compress: Any, damage: str) -> None:
     packed = compress(TEXT.encode() * 20)
     bad = packed[:-12] if damage == "cut" else packed[:12] + b"\xff" * 8 + packed[20:]
-    with pytest.raises(InvalidInputError, match=r"train.txt: the compressed data is damaged or cut off: "):
+    with pytest.raises(InvalidInputError, match=r"train.txt: the compressed data is damaged or truncated: "):
         load(tmp_path, bad)
 
 
@@ -144,7 +144,7 @@ def test_threads_are_counted(tmp_path: Path, threads: Any) -> None:
 
 NO_NUMBER = "its value is not a finite decimal number within the range of float32"
 READ_NEGATIVE = (
-    "Labels are the columns of a matrix here. Read labels such as -1 and +1 by oplt.files.read(path, format='xmlc')."
+    "Labels are the columns of a matrix here. Read labels such as -1 and +1 with oplt.files.read(path, format='xmlc')."
 )
 LARGE_HEADER = "is too large: there can be 2147483648 features and as many labels at most"
 
@@ -154,8 +154,8 @@ LARGE_HEADER = "is too large: there can be 2147483648 features and as many label
     [
         ("1 12:", "feature '12:' has no value"),
         ("1 12: 3:1", "feature '12:' has no value"),
-        ("1 12", "feature '12' has no ':': features are written index:value"),
-        (" 5 1:1", "feature '5' has no ':': features are written index:value"),
+        ("1 12", "feature '12' has no ':': a feature must be written as index:value"),
+        (" 5 1:1", "feature '5' has no ':': a feature must be written as index:value"),
         ("1 :2", "feature ':2': its index is not a non-negative integer"),
         ("1 -1:2", "feature '-1:2': its index is not a non-negative integer"),
         ("1 qid:2", "feature 'qid:2': its index is not a non-negative integer"),
@@ -170,9 +170,9 @@ LARGE_HEADER = "is too large: there can be 2147483648 features and as many label
         ("1.5 1:1", "label '1.5' is not a non-negative integer"),
         ("1,+-2 1:1", "label '+-2' is not a non-negative integer"),
         ("2147483648 1:1", "label '2147483648' is too large: the largest allowed is 2147483647"),
-        ("1,,2 1:1", "the labels '1,,2' have a comma too many"),
-        ("1, 1:1", "the labels '1,' have a comma too many"),
-        (", 1:1", "the labels ',' have a comma too many"),
+        ("1,,2 1:1", "the labels '1,,2' have a superfluous comma"),
+        ("1, 1:1", "the labels '1,' have a superfluous comma"),
+        (", 1:1", "the labels ',' have a superfluous comma"),
         ("1 2\x00:\x07é", r"feature '2\x00:\x07\xc3\xa9': its index is not a non-negative integer"),
         ("z" * 50, f"label '{'z' * 40}...' is not a non-negative integer"),
     ],

@@ -159,11 +159,11 @@ def test_scores_that_are_no_probabilities_can_be_ranked_but_not_calibrated() -> 
     scores.add(Predictions.from_rows([[("a", 7.5)]]), ["a"])
     assert scores.result()["P@1"] == 1
     assert "ECE@1" not in scores.result()
-    with pytest.raises(InvalidInputError, match=r"log-loss and calibration need probabilities.*, got the score 7.5"):
+    with pytest.raises(InvalidInputError, match=r"log-loss and ECE need probabilities.*, got the score 7.5"):
         scores.log_loss(1)
     merged = Scores(1)
     merged.merge(scores)
-    with pytest.raises(InvalidInputError, match="probabilities, from 0 to 1"):
+    with pytest.raises(InvalidInputError, match="probabilities from 0 to 1"):
         merged.ece(1)
 
 
@@ -193,25 +193,26 @@ def test_bad_input_is_named_and_changes_nothing(predictions: Any, Y: Any, messag
 def test_bad_settings_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match="k must be at least 1, got 0"):
         metrics.precision_at_k(FOUND, DENSE, k=0)
-    with pytest.raises(InvalidParameterError, match="k must be an integer or some of them"):
+    with pytest.raises(InvalidParameterError, match="k must be an integer or a list of integers"):
         Scores(())
     with pytest.raises(InvalidParameterError, match="bins must be at least 1"):
         Scores(bins=0)
-    with pytest.raises(InvalidParameterError, match=r"k must be one that these scores were made with.*, got 2"):
+    with pytest.raises(InvalidParameterError, match=r"k must be one of the cutoffs of these scores.*, got 2"):
         Scores().precision(2)
     with pytest.raises(InvalidParameterError, match="without propensities"):
         Scores().psp(1)
     with pytest.raises(
-        InvalidInputError, match=r"scores with k=\(1,\) and bins=15 cannot take in others, got k=\(1, 2\) and bins=15"
+        InvalidInputError,
+        match=r"only scores with k=\(1,\) and bins=15 can be merged into these, got k=\(1, 2\) and bins=15",
     ):
         Scores(1).merge(Scores((1, 2)))
     with pytest.raises(InvalidInputError, match="bins=9"):
         Scores(1, bins=9).merge(Scores(1))
     for other in (None, {"a": 0.4}):
-        with pytest.raises(InvalidInputError, match="made with other propensities"):
+        with pytest.raises(InvalidInputError, match="made with different propensities"):
             Scores(propensities={"a": 0.5}).merge(Scores(propensities=other))
     one, another = (Scores(propensities=Propensities({"a": 0.5}, unseen=unseen)) for unseen in (0.1, 0.2))
-    with pytest.raises(InvalidInputError, match="made with other propensities"):  # of labels that are not named
+    with pytest.raises(InvalidInputError, match="made with different propensities"):  # of labels that are not named
         one.merge(another)
     with pytest.raises(InvalidParameterError, match="n_examples must be at least 3"):
         propensities([1], n_examples=2)

@@ -90,7 +90,7 @@ def test_a_newer_format_is_refused_saying_so(model: OnlinePLT, tmp_path: Path) -
 def test_settings_that_are_none_are_reported_as_damage(model: OnlinePLT, settings: bytes) -> None:
     content = bytearray()
     model._core.snapshot().save(settings, content.extend)
-    with pytest.raises(ModelFormatError, match="the settings cannot be read"):
+    with pytest.raises(ModelFormatError, match="the settings in the file are not valid"):
         persistence.from_bytes(content)
 
 
@@ -148,7 +148,7 @@ def test_saves_to_one_file_at_the_same_time_all_succeed(model: OnlinePLT, tmp_pa
 
 
 def test_a_folder_is_not_a_target(model: OnlinePLT, tmp_path: Path) -> None:
-    with pytest.raises(IsADirectoryError, match="give the name of a file in it"):
+    with pytest.raises(IsADirectoryError, match="pass the path of a file"):
         model.save(tmp_path)
 
 
@@ -173,7 +173,7 @@ def test_flags_are_checked(model: OnlinePLT, tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_is_named(model: OnlinePLT, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no such folder.*nowhere"):
+    with pytest.raises(FileNotFoundError, match="does not exist.*nowhere"):
         model.save(tmp_path / "nowhere" / "m.oplt")
 
 

@@ -272,7 +272,11 @@ def test_no_examples_are_refused(tree: LabelTree | int) -> None:
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"trees": LabelTree.from_nested([0, 1])}, InvalidInputError, "row 1 has the label 2, which the tree lacks"),
+        (
+            {"trees": LabelTree.from_nested([0, 1])},
+            InvalidInputError,
+            "row 1 has the label 2, which is not in the tree",
+        ),
         ({"trees": [[0]]}, InvalidInputError, "trees must be a number, a LabelTree"),
         ({"Y": [[0]]}, InvalidInputError, "X has 2 rows but Y has 1"),
         ({"weights": [1]}, InvalidInputError, "weights must be 2 numbers"),

@@ -76,10 +76,10 @@ LABELS, SCORES, INDPTR = np.array(["a", "b"], dtype=object), np.ones(2, dtype=np
         (LABELS, SCORES.reshape(1, 2), INDPTR, "scores of predictions must be a 1-D array of floats"),
         (LABELS, SCORES, INDPTR.astype(float), "indptr of predictions must be a 1-D array of integers"),
         (LABELS, SCORES[:1], INDPTR, "2 labels but 1 scores"),
-        (LABELS, SCORES, INDPTR[:0], "indptr must rise from 0 to the number of labels, 2"),
-        (LABELS, SCORES, INDPTR[1:], "indptr must rise"),
-        (LABELS, SCORES, INDPTR[:2], "indptr must rise"),
-        (LABELS, SCORES, np.array([0, 3, 2]), r"indptr must rise .* got array\(\[0, 3, 2\]\)"),
+        (LABELS, SCORES, INDPTR[:0], "indptr must increase from 0 to the number of labels, 2"),
+        (LABELS, SCORES, INDPTR[1:], "indptr must increase"),
+        (LABELS, SCORES, INDPTR[:2], "indptr must increase"),
+        (LABELS, SCORES, np.array([0, 3, 2]), r"indptr must increase .* got array\(\[0, 3, 2\]\)"),
         (LABELS, np.array([1, np.nan]), INDPTR, "the score of label 'b' must be a number"),
     ],
 )
@@ -115,10 +115,10 @@ def test_a_matrix_has_a_column_for_each_label() -> None:
 
 
 def test_columns_must_be_those_of_the_predicted_labels() -> None:
-    with pytest.raises(InvalidInputError, match="label 2 is predicted, but is not among the 2 labels") as raised:
+    with pytest.raises(InvalidInputError, match="label 2 is not among the 2 labels") as raised:
         FOUND.to_csr(labels=["a", "b"])
     assert raised.value.code == "unknown-label"
-    with pytest.raises(InvalidInputError, match="labels must name each column once, got 'a' twice"):
+    with pytest.raises(InvalidInputError, match="the labels of the columns must be distinct, got 'a' twice"):
         FOUND.to_csr(labels=["a", "b", "a"])
 
 
@@ -152,5 +152,5 @@ def test_a_frame_of_another_library_is_refused(monkeypatch: pytest.MonkeyPatch) 
         raise ModuleNotFoundError
 
     monkeypatch.setattr(nw, "from_dict", not_installed)
-    with pytest.raises(MissingPackageError, match=r"needs the package polars.* \(pip install polars\)"):
+    with pytest.raises(MissingPackageError, match=r"the package polars.* \(pip install polars\)"):
         Predictions.from_rows([[("a", 0.5)]]).to_frame("polars")

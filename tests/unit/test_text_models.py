@@ -110,7 +110,10 @@ def test_replaced_terms_hand_on_their_weights() -> None:
 
 
 BAD_CALLS: dict[str, tuple[Callable[[OnlinePLT], Any], str]] = {
-    "features to learn": (lambda m: m.learn_one({"a": 1.0}, "x"), r"x must be a text .*is made without features="),
+    "features to learn": (
+        lambda m: m.learn_one({"a": 1.0}, "x"),
+        r"x must be a text .*create the model without features=",
+    ),
     "features to predict": (lambda m: m.predict_one({"a": 1.0}), r"x must be a text \(str\), got {'a': 1.0}"),
     "rows to learn": (lambda m: m.learn_many([{"a": 1.0}], ["x"]), r"row 0 of X must be a text"),
     "a matrix": (lambda m: m.predict_many(np.eye(2)), r"row 0 of X must be a text"),
@@ -141,7 +144,7 @@ def test_a_bad_call_is_refused_and_changes_nothing(call: Callable[[OnlinePLT], A
 
 
 def test_a_text_for_a_model_of_features_is_refused_saying_how_to_make_one() -> None:
-    hint = """must be a mapping from feature names to values, got 'text'. A model that takes texts is made with"""
+    hint = """must be a mapping from feature names to values, got 'text'. To train on texts, create the model with"""
     for call in (
         lambda m: m.learn_one("text", "x"),
         lambda m: m.predict_one("text"),
@@ -155,7 +158,7 @@ def test_a_text_for_a_model_of_features_is_refused_saying_how_to_make_one() -> N
 
 
 @pytest.mark.parametrize(
-    ("features", "got"), [("texts", "'texts'"), (5, "5"), (TextFeatures, "the class TextFeatures. Make one")]
+    ("features", "got"), [("texts", "'texts'"), (5, "5"), (TextFeatures, "the class TextFeatures. Pass an instance")]
 )
 def test_what_are_no_text_features_is_refused(features: Any, got: str) -> None:
     with pytest.raises(InvalidParameterError, match=rf'features must be "text", .* or None, got {got}'):

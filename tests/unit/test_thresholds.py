@@ -174,8 +174,8 @@ def test_what_cannot_be_chosen_is_refused() -> None:
     with pytest.raises(InvalidInputError) as raised:
         tuner_of(found, [["a"], []]).choose(precision=0.9)
     assert raised.value.code == "threshold-not-found"
-    assert raised.value.what == "no threshold has a precision of 0.9 on these 2 examples"
-    assert raised.value.got == "at best 0.5000, from 0.5 on"
+    assert raised.value.what == "no threshold reaches a precision of 0.9 on these 2 examples"
+    assert raised.value.got == "at best 0.5000, at threshold 0.5"
     with pytest.raises(InvalidInputError, match=r"row 1 of predictions: thresholds need probabilities.* score 7.0"):
         tuner_of(Predictions.from_rows([[], [("a", 7)]]), [[], []])
 
@@ -328,9 +328,9 @@ def test_a_model_without_thresholds_says_so() -> None:
         model.predict_many(X[:1], threshold="tuend")  # type: ignore[arg-type]
     with pytest.raises(InvalidParameterError, match="k must be at least 1"):
         model.predict_many(X[:1], 0, threshold=Thresholds(0.5, {"a": 0.1}))
-    with pytest.raises(InvalidInputError, match="thresholds of a model must be Thresholds or None, got 0.5"):
+    with pytest.raises(InvalidInputError, match="thresholds must be a Thresholds object or None, got 0.5"):
         model.thresholds = 0.5  # type: ignore[assignment]
-    with pytest.raises(InvalidInputError, match="thresholds of a model"):
+    with pytest.raises(InvalidInputError, match="thresholds must be a Thresholds object"):
         model.snapshot().with_thresholds({"a": 0.5})  # type: ignore[arg-type]
 
 
@@ -340,7 +340,7 @@ def test_a_model_without_thresholds_says_so() -> None:
 )
 def test_thresholds_of_a_crafted_file_are_refused(thresholds: Any) -> None:
     header = json.loads(persistence._encoded(learnt()._saved()))
-    with pytest.raises(ModelFormatError, match="the settings cannot be read"):
+    with pytest.raises(ModelFormatError, match="the settings in the file are not valid"):
         persistence._decoded(json.dumps({**header, "thresholds": thresholds}).encode())
 
 

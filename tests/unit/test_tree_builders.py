@@ -182,7 +182,11 @@ def test_a_very_deep_taxonomy() -> None:
         ({"a": "b", "b": "c", "c": "a", "d": "a", "e": None}, None, "cycle: 'a' → 'b' → 'c' → 'a'"),
         ({"a": "a"}, None, "cycle: 'a' → 'a'"),
         ({"d": "a", "a": "b", "b": "a"}, None, "cycle: 'a' → 'b' → 'a'"),
-        ({"a": "b"}, None, "the parent of 'a', 'b', is not a name itself. Add it, with None if it is a root."),
+        (
+            {"a": "b"},
+            None,
+            "the parent of 'a', 'b', is not a key of parents itself. Add it, with the parent None if it is a root.",
+        ),
         ({"a": ["b"]}, None, r"the parent of 'a' must be one name, or None for a root, got \['b'\]"),
         ({"a": None, "": "a"}, None, "name 1 must be a non-empty string or an integer, got an empty string"),
         ({None: None}, None, "name 0 must be a non-empty string or an integer, got None"),

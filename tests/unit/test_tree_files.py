@@ -59,13 +59,16 @@ def test_lines_may_end_as_on_windows(tmp_path: Path) -> None:
     [
         ("", r"line 1: a tree file begins with 'oplt-tree 1', but it is empty"),
         ("hello\n", r"line 1: a tree file begins with 'oplt-tree 1', but it begins with b'hello\\n'"),
-        ("oplt-tree 2\n-1\n", r"line 1: another version.*this oplt reads 'oplt-tree 1', got 'oplt-tree 2'"),
-        ("oplt-tree 1\n", r"line 2: there is no node"),
+        (
+            "oplt-tree 2\n-1\n",
+            r"line 1: the file has a different version.*this version of oplt reads 'oplt-tree 1', got 'oplt-tree 2'",
+        ),
+        ("oplt-tree 1\n", r"line 2: the file has no nodes"),
         ("oplt-tree 1\n0\n", r"line 2: the parent must be -1, as it is the root, got 0"),
         ("oplt-tree 1\n-1\n-1\n", r"line 3: the parent must be a node, 0 to 1; only node 0 is a root, got -1"),
-        ("oplt-tree 1\n-1\n0 7\n", r"line 3: a node is its parent's number and.*got '0 7'"),
-        ("oplt-tree 1\n-1\n\n0\t1\n", r"line 3: a node is its parent's number"),
-        ("oplt-tree 1\n-1\n٣\t1\n", r"line 3: a node is its parent's number"),
+        ("oplt-tree 1\n-1\n0 7\n", r"line 3: the line must hold the number of the node's parent and.*got '0 7'"),
+        ("oplt-tree 1\n-1\n\n0\t1\n", r"line 3: the line must hold the number of the node's parent"),
+        ("oplt-tree 1\n-1\n٣\t1\n", r"line 3: the line must hold the number of the node's parent"),
         ("oplt-tree 1\n-1\n5\t1\n", r"line 3: the parent must be a node, 0 to 1; only node 0 is a root, got 5"),
         ("oplt-tree 1\n-1\n0\tcat\n", r"line 3: the label is not JSON: .*column 1.*, got 'cat'"),
         ('oplt-tree 1\n-1\n0\t"cat\n', r"line 3: the label is not JSON: .*, got '\"cat'"),
@@ -75,9 +78,9 @@ def test_lines_may_end_as_on_windows(tmp_path: Path) -> None:
         ("oplt-tree 1\n-1\n0\tnull\n", r"line 3: the label must be a non-empty string or an integer, got null"),
         ("oplt-tree 1\n-1\n0\t[1]\n", r"line 3: the label must be a non-empty string or an integer, got \[1\]"),
         ("oplt-tree 1\n-1\n0\t9223372036854775808\n", r"line 3: .*more than 64 bits"),
-        ("oplt-tree 1\n-1\n0\t1\n0\t2\n0\t1\n", r"line 5: the label 1 is that of line 3, too"),
+        ("oplt-tree 1\n-1\n0\t1\n0\t2\n0\t1\n", r"line 5: the label 1 is already the label of line 3"),
         ("oplt-tree 1\n-1\n0\t1\n0\n", r"line 4: the node has neither children nor a label"),
-        ("oplt-tree 1\n-1\n0\t1\n1\t2\n", r"line 3: the node has children and the label 1"),
+        ("oplt-tree 1\n-1\n0\t1\n1\t2\n", r"line 3: the node has the label 1 and children"),
         ("oplt-tree 1\n-1\n0\t1\n3\n2\n", r"line 4: the node is not below the root: its parents form a cycle"),
         (b'oplt-tree 1\n-1\n0\t"\xff"\n', r"line 3: byte 0xff is not UTF-8"),
     ],
@@ -99,7 +102,7 @@ def test_only_trees_are_overwritten(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="is not an oplt tree"):
         save(tree, path)
     assert path.read_text() == "precious"
-    with pytest.raises(FileNotFoundError, match="no such folder to save the tree in"):
+    with pytest.raises(FileNotFoundError, match="folder to save the tree in does not exist"):
         save(tree, tmp_path / "nowhere" / "tree.txt")
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""scikit-learn: one logistic SGD classifier a label, one pass."""
+"""scikit-learn: one-vs-rest, one logistic SGD classifier per label, one pass."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class OneVsRest(Library):
         wanted("joblib", "scikit-learn").dump(self.model, path)
 
     def predict(self, X: Any) -> Any:
-        """All rows at once."""
+        """Predict all rows in one call."""
         return np.argsort(-self.model.decision_function(X), axis=1)[:, :TOP]
 
     def labels(self, found: Any) -> Iterable[list[int]]:

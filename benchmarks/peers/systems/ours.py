@@ -15,7 +15,7 @@ from oplt import OnlinePLT
 from oplt.tree import kmeans
 
 PAPER = OnlinePLT.paper().settings
-SAMPLE = 10  # one of so many rows is what the paper starts warmly from
+SAMPLE = 10  # the paper warm-starts from one in this many rows
 
 
 class Own(Library):
@@ -29,7 +29,7 @@ class Own(Library):
         self.model.save(path)
 
     def predict(self, X: Any) -> Any:
-        """All rows at once."""
+        """Predict all rows in one call."""
         return self.model.predict_many(X, k=TOP, beam=self.beam)
 
     def labels(self, found: Any) -> Iterable[list[int]]:

@@ -31,7 +31,7 @@ class OursBatch(Library):
         self.model.save(path)
 
     def predict(self, X: Any) -> Any:
-        """All rows at once."""
+        """Predict all rows in one call."""
         return self.model.predict_many(X, k=TOP)
 
     def labels(self, found: Any) -> Iterable[list[int]]:

@@ -48,7 +48,7 @@ class XRLinear(Library):
         self.model = self.xlinear.XLinearModel.load(str(path), is_predict_only=True)
 
     def predict(self, X: Any) -> Any:
-        """All rows at once."""
+        """Predict all rows in one call."""
         return self.model.predict(X, beam_size=BEAM, only_topk=TOP, threads=1)
 
     def labels(self, found: Any) -> Iterable[list[int]]:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Label trees to look at: as text, for Graphviz, as a picture, as a page to click through."""
+"""Drawings of label trees: as text, for Graphviz, as an SVG picture, or as an interactive page."""
 
 from oplt.drawing._dot import as_dot
 from oplt.drawing._html import as_html

@@ -14,18 +14,18 @@ __all__ = ["as_dot"]
 def as_dot(
     tree: LabelTree, *, depth: int | None = None, children: int | None = None, label: Label | None = None
 ) -> str:
-    """Write a tree in DOT, the language of Graphviz, as a whole unless told otherwise.
+    """Write a tree in DOT, the language of Graphviz; by default, the whole tree.
 
     Parameters
     ----------
     tree
         The `tree` of a model, or any other.
     depth
-        Only so many levels below the root.
+        Draw at most `depth` levels below the root.
     children
-        Only so many children of each node.
+        Draw at most `children` children of each node.
     label
-        Only the way to this label, and its neighbours: the other children of its parent.
+        Draw only the path to this label, and the other children of its parent.
 
     Examples
     --------
@@ -52,6 +52,6 @@ def _attributes(item: Item) -> str:
 
 
 def _quoted(text: str) -> str:
-    r"""Quote a text. Graphviz gives a meaning to backslashes (\N is the node's name) and to entities of HTML."""
+    r"""Quote a text. Graphviz interprets backslashes (\N is the node's name) and HTML entities."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
     return f'"{escaped}"'

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""A tree as a page to click through. `page.html`, beside this file, is the page without its data."""
+"""A tree as an interactive page. `page.html`, beside this file, is the page without its data."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def as_html(
     label: Label | None = None,
     title: str = "Label tree",
 ) -> str:
-    """Make a page of a tree: one file that needs no network, for trees of any size.
+    """Make an interactive page of a tree: one file that needs no network, for trees of any size.
 
-    Nodes are opened by mouse or keyboard, and their children are drawn only then. A label can be searched for.
+    Nodes are expanded by mouse or keyboard, and their children are drawn only then. The page can search for labels.
 
     Parameters
     ----------
     tree
         The `tree` of a model, or any other.
     depth
-        Levels below the root that are open at first.
+        Number of levels below the root that are expanded at first.
     children
-        Draw so many children of a node at once, and further ones when asked.
+        Number of children of a node to draw at first; further ones are drawn on request.
     label
-        Show this label at first.
+        Label to show at first.
     title
         Heading of the page.
 
@@ -60,9 +60,9 @@ def as_html(
     sizes = ", ".join([number_of(tree.n_labels, "label"), number_of(tree.n_nodes, "node"), f"depth {tree.depth}"])
     parts = {"title": escape(title), "sizes": sizes, "data": _as_script(data)}
     page = files("oplt.drawing").joinpath("page.html").read_text(encoding="utf-8")
-    return re.sub(r"\{\{ (\w+) \}\}", lambda match: parts[match[1]], page)  # one pass: what is put in stays as it is
+    return re.sub(r"\{\{ (\w+) \}\}", lambda match: parts[match[1]], page)  # one pass: no substitution in inserted text
 
 
 def _as_script(data: Any) -> str:
-    """Write JSON that cannot end the element that it is in: no `</script>`, no `<!--`."""
+    """Write JSON that cannot end its `script` element: no `</script>`, no `<!--`."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

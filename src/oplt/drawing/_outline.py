@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Which part of a tree is drawn, and in what words: the same for all kinds of drawings."""
+"""The part of a tree that is drawn, and its captions, which all kinds of drawings share."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from oplt.wording import number_of, on_one_line
 
 __all__ = ["Item", "Outline", "as_tree", "labels_below", "leaf_of", "outline"]
 
-_SMALL = 100  # nodes: a tree that is drawn as a whole unless told otherwise
+_SMALL = 100  # nodes: smaller trees are drawn as a whole by default
 _DEPTH = 2  # of a larger one
 _CHILDREN = 6
-_EXAMPLES = 3  # labels that a node which is not opened names
+_EXAMPLES = 3  # labels shown for a node that is not expanded
 
 
 @dataclass(frozen=True)
 class Item:
-    """A node, or, with `node` None, the further children of its parent, which are not drawn."""
+    """A node, or, if `node` is None, a placeholder for further children of its parent that are not drawn."""
 
     node: int | None
     parent: int  # its place in the outline; -1 for the root
@@ -38,7 +38,7 @@ class Item:
     is_sought: bool
 
     def caption(self, dots: str = "…") -> str:
-        """Say what it is."""
+        """Return the caption of the item."""
         if self.label is not None:
             return on_one_line(self.label)
         labels = number_of(self.n_labels, "label")
@@ -50,19 +50,19 @@ class Item:
 
 @dataclass(frozen=True)
 class Outline:
-    """The items in the order in which they are read: each node before its children."""
+    """The items in preorder: each node before its children."""
 
     tree: LabelTree
     items: list[Item]
 
     @property
     def title(self) -> str:
-        """What it is a drawing of."""
+        """The title of the drawing."""
         return f"Tree of {number_of(self.tree.n_labels, 'label')}"
 
     @property
     def left_out(self) -> str:
-        """What is not drawn, in a sentence; empty if all is."""
+        """A sentence that says how much is drawn; empty if everything is."""
         n_nodes = sum(item.node is not None for item in self.items)
         n_labels = sum(item.label is not None for item in self.items)
         if n_nodes == self.tree.n_nodes:
@@ -79,13 +79,13 @@ def outline(tree: LabelTree, depth: int | None, children: int | None, label: Lab
     tree, depth, children, label
         As the drawing functions describe them.
     whole
-        Draw a large tree as a whole, too, if nothing tells how much of it.
+        Draw even a large tree as a whole, if none of the other parameters is given.
     """
     as_tree(tree)
     if label is not None and depth is not None:
         raise InvalidParameterError(
             "parameters-conflict",
-            f"label={label!r} draws the way to it, however deep, so depth={depth!r} cannot be given, too",
+            f"label={label!r} and depth={depth!r} cannot be combined: label draws the whole path to it, however deep",
         )
     if not whole and depth is children is label is None and tree.n_nodes > _SMALL:
         depth, children = _DEPTH, _CHILDREN
@@ -121,7 +121,7 @@ def _items(tree: LabelTree, deepest: int, most: int, way: _Way | None) -> Iterat
 
 
 class _Way:
-    """The nodes from the root to a leaf. A deep tree has many: they are looked up in a set."""
+    """Return the nodes from the root to a leaf, as a set, because the path may be long."""
 
     def __init__(self, tree: LabelTree, leaf: int) -> None:
         self.leaf = leaf
@@ -133,7 +133,7 @@ class _Way:
 
 
 def _drawn(node: int, children: list[int], most: int, way: _Way | None) -> list[int]:
-    """Choose children to draw: the first ones; on the way to a leaf, the next node, and at its end all neighbours."""
+    """Choose children to draw: the first ones; on the path to a leaf, the next node, and at its end all siblings."""
     if way is None:
         return children[:most]
     if node not in way.nodes:
@@ -167,7 +167,7 @@ def as_tree(tree: Any) -> LabelTree:
 
 
 def leaf_of(tree: LabelTree, label: Label) -> int:
-    """Find the leaf of a label; if there is none, name labels that look like it."""
+    """Find the leaf of a label; if there is none, the error suggests similar labels."""
     leaves, labels = tree.leaves()
     for leaf, name in zip(leaves, labels, strict=True):
         if name == label:
@@ -176,7 +176,7 @@ def leaf_of(tree: LabelTree, label: Label) -> int:
     alike = list(islice((name for name in labels if wanted in str(name).casefold()), 3))
     raise InvalidInputError(
         "unknown-label",
-        f"the tree has no label {label!r}{'' if alike else ', and none that contains it'}",
+        f"the tree has no label {label!r}{'' if alike else ', and no label that contains it'}",
         hint=f"Did you mean {' or '.join(map(repr, alike))}?" if alike else None,
     )
 

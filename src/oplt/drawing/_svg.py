@@ -15,7 +15,7 @@ from oplt.tree import LabelTree
 
 __all__ = ["as_svg"]
 
-# In pixels. Letters are as wide as those of a fixed-width font of this size, which the style asks for.
+# In pixels. Text widths are those of a fixed-width font of this size, which the style requests.
 _FONT = 12
 _LETTER = 7.3
 _ROW = 22
@@ -46,7 +46,7 @@ path {{ fill: none; stroke: #7a8ba6; }}
 
 @dataclass(frozen=True)
 class _Place:
-    """Where an item's box lies: its left edge and its middle, and how wide it is."""
+    """The place of an item's box: its left edge, its vertical middle and its width."""
 
     x: float
     y: float
@@ -56,24 +56,24 @@ class _Place:
 def as_svg(
     tree: LabelTree, *, depth: int | None = None, children: int | None = None, label: Label | None = None
 ) -> str:
-    """Draw a tree as a picture in SVG: the root on the left, a box for each node, light or dark as its viewer is.
+    """Draw a tree as an SVG picture, with the root on the left; it follows the viewer's light or dark mode.
 
     Parameters
     ----------
     tree
         The `tree` of a model, or any other.
     depth
-        Draw only so many levels below the root. If neither this nor `children` nor `label` is given, a tree of more
-        than 100 nodes is drawn to depth 2, with 6 children of each node.
+        Draw at most `depth` levels below the root. If none of `depth`, `children` and `label` is given, a tree of more
+        than 100 nodes is drawn to depth 2, with at most 6 children of each node.
     children
-        Draw only so many children of each node.
+        Draw at most `children` children of each node.
     label
-        Draw only the way to this label, and its neighbours: the other children of its parent.
+        Draw only the path to this label, and the other children of its parent.
 
     Returns
     -------
-    A whole SVG file. If not all is drawn, it says how much is. Long labels are cut; each box tells its whole text when
-    it is pointed at.
+    A complete SVG file. If only a part is drawn, a note says how much. Long labels are shortened; the tooltip of a box
+    shows its full text.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def as_svg(
 
 
 def _layout(items: list[Item]) -> list[_Place]:
-    """Give each level a column as wide as its widest caption, each childless item a row, and centre the others."""
+    """Lay out items: a column per level, a row for each childless item, and parents centred on their children."""
     widths = [_width(_cut(item.caption())) + 2 * _PADDING for item in items]
     columns = [0.0] * (1 + max(item.depth for item in items))
     for item, width in zip(items, widths, strict=True):
@@ -151,5 +151,5 @@ def _cut(caption: str) -> str:
 
 
 def _width(text: str) -> float:
-    """Estimate how wide a text is, in pixels."""
+    """Estimate the width of a text in pixels."""
     return _LETTER * wording.width(text)

@@ -14,7 +14,7 @@ __all__ = ["as_text"]
 
 
 class _Strokes(NamedTuple):
-    """What lines are drawn with."""
+    """The characters that lines are drawn with."""
 
     child: str
     last_child: str
@@ -26,7 +26,7 @@ class _Strokes(NamedTuple):
 
 _LINES = _Strokes("├─ ", "└─ ", "│  ", "   ", "…", "◀")
 _ASCII = _Strokes("|- ", "`- ", "|  ", "   ", "...", "<--")
-_INDENTED = 50  # levels; deeper nodes tell their depth instead, or the text would grow with the square of the depth
+_INDENTED = 50  # levels; deeper nodes show their depth instead, since the text would grow with the square of the depth
 
 
 def as_text(
@@ -44,19 +44,19 @@ def as_text(
     tree
         The `tree` of a model, or any other.
     depth
-        Draw only so many levels below the root. If neither this nor `children` nor `label` is given, a tree of more
-        than 100 nodes is drawn to depth 2, with 6 children of each node.
+        Draw at most `depth` levels below the root. If none of `depth`, `children` and `label` is given, a tree of more
+        than 100 nodes is drawn to depth 2, with at most 6 children of each node.
     children
-        Draw only so many children of each node.
+        Draw at most `children` children of each node.
     label
-        Draw only the way to this label, and its neighbours: the other children of its parent.
+        Draw only the path to this label, and the other children of its parent.
     ascii
-        Draw with ASCII characters alone; others in labels become escapes.
+        Use ASCII characters only; other characters in labels are escaped.
 
     Returns
     -------
-    Lines; if not all is drawn, the last one says how much is. Lines of nodes below level 50 are not indented any
-    further and begin with their level.
+    Lines of text; if only a part is drawn, the last line says how much. Nodes below level 50 are not indented further;
+    their lines begin with their level.
 
     Examples
     --------

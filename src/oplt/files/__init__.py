@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Examples in files: read in batches of bounded memory, written, and converted between formats."""
+"""Files of examples: reading in batches with bounded memory, writing, and conversion between formats."""
 
 from oplt.files._examples import Batch, Columns, Problems
 from oplt.files._formats import FORMATS

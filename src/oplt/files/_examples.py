@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What is read and written: examples, one by one and in batches, and what was wrong with others."""
+"""Examples as they are read and written, one by one and in batches, and the errors of those that are not valid."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ NAME_COLUMNS = "Give columns=Columns(text=..., features=[...])."
 
 _ERRORS_KEPT = 10
 _FIELDS_SHOWN = 12
-_FIELDS_COMPARED = 1000  # with what is wanted: it takes long
+_FIELDS_COMPARED = 1000  # limit on the names that are compared for "Did you mean", which is slow
 
 Names = str | Sequence[str] | None
 
@@ -70,29 +70,30 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True)
 class Columns:
-    r"""Which fields of JSONL, and which columns of CSV, TSV and Parquet, hold what. Others are ignored.
+    r"""The fields of JSONL, or the columns of CSV, TSV and Parquet, to read. Others are ignored.
 
     Parameters
     ----------
-    Names are found in any case if there is no field of the very name: ``text`` is ``Text``, too.
+    If no field has exactly the given name, case is ignored: ``text`` also finds ``Text``.
 
     text
-        The text; several are joined by a space. None: examples have no texts, whatever is in the file.
+        The text; several fields are joined by spaces. If None, no text is read.
     features
-        A field of JSONL or a column of Parquet that holds names and their values. Or a list of fields or columns that
-        are features themselves, each with a number, or with a list of numbers, such as an embedding, which is a feature
-        ``name[0]``, ``name[1]``, … for each; one that is empty or null is absent. Beside a text, a string is a
-        category: a feature ``name=value``. None: examples have texts.
+        A field of JSONL or a column of Parquet that holds names and values of features. Or a list of fields or columns
+        that are features themselves: each holds a number, or a list of numbers, such as an embedding, which becomes the
+        features ``name[0]``, ``name[1]``, …; an empty or null value means that the feature is absent. Together with a
+        text, a string is a category and becomes the feature ``name=value``. If None, no features are read.
     labels
-        The labels. If not given, ``labels`` or ``label``, whichever there is. None: they are not read, and no example
-        has any; so are files read whose labels are not known.
+        The labels; by default ``labels`` or ``label``, whichever exists. If None, no labels are read, which is how to
+        read unlabelled files.
     weight
-        How much an example counts; where there is none, 1. None: all count 1, so that a feature may be called
+        The weight of the example; 1 where it is missing. If None, all weights are 1, and a feature may be called
         ``weight``.
     keep
-        Further fields or columns, whose values are in `Batch.kept` as they are. One that a line of JSONL lacks is None.
+        Further fields or columns, whose values are passed through unchanged in `Batch.kept`; None where a line of JSONL
+        lacks one.
     separator
-        Between the labels of one cell of CSV or TSV. A column called ``label`` holds one label: it is not divided.
+        Separates the labels in one cell of CSV or TSV. A column called ``label`` holds a single label and is not split.
 
     Examples
     --------
@@ -116,20 +117,20 @@ class Columns:
         if self.text is None and self.features is None:
             raise InvalidParameterError(
                 "parameters-conflict",
-                "text and features are both None, but an example has one of them",
+                "text and features are both None, but one of them is needed",
             )
         if self.weight is not None and self.weight in self.inputs:
             raise InvalidParameterError(
                 "weight-column-taken",
-                f"{self.weight!r} is a text or a feature, and the weight of the example, too",
-                hint="Give weight=None, or the name of another field.",
+                f"{self.weight!r} is used both as the weight and as a text or a feature",
+                hint="Pass weight=None, or the name of another field.",
             )
         if not self.separator:
             raise InvalidParameterError("parameter-out-of-range", "separator must not be empty")
 
     @cached_property
     def texts(self) -> list[str]:
-        """Names of the fields that make the text."""
+        """Names of the fields that form the text."""
         return _listed(self.text)
 
     @cached_property
@@ -144,19 +145,19 @@ class Columns:
         return own if self.weight is None else [*own, self.weight]
 
     def own_names(self, there: Iterable[str]) -> dict[str, str]:
-        """Find fields that are wanted but written in another case: what they are called, by what they are here."""
+        """Map fields whose names match only if case is ignored to the requested names."""
         names = set(there)
         in_any_case: dict[str, list[str]] = {}
         for name in names.difference(self.wanted):
             in_any_case.setdefault(name.casefold(), []).append(name)
         wanted = [name for name in self.wanted if name not in names and name.casefold() in in_any_case]
-        # Of `labels` and `label` the first counts, in any case; two fields that differ in case are left alone.
+        # `labels` takes precedence over `label`, in any case; two fields that differ only in case are not matched.
         found = {in_any_case[name.casefold()][0]: name for name in wanted if len(in_any_case[name.casefold()]) == 1}
         has_labels = [name for name in self.label_names if name in names]
         return {own: name for own, name in found.items() if not has_labels or name not in self.label_names}
 
     def find_labels(self, there: Any) -> str | None:
-        """Find the field that has the labels; None if they are not wanted."""
+        """Find the field that holds the labels; None if labels are not read."""
         for name in self.label_names:
             if name in there:
                 return name
@@ -167,30 +168,30 @@ class Columns:
                 "labels-missing",
                 f"there is {'neither ' if len(names) > 1 else 'no '}{wanted}",
                 got=fields_of(there),
-                hint=f"{did_you_mean(names, there)}If labels are not wanted, use labels=None.",
+                hint=f"{did_you_mean(names, there)}To read no labels, pass labels=None.",
             )
         return None
 
     @cached_property
     def label_names(self) -> list[str]:
-        """Names that the field of the labels may have."""
+        """Possible names of the field of labels."""
         return _listed(self.labels)
 
     @cached_property
     def inputs(self) -> list[str]:
-        """Names of the fields that make a text or features."""
+        """Names of the fields that form the text or the features."""
         return [*self.texts, *_listed(self.features)]
 
 
 def fields_of(there: Iterable[str]) -> str:
-    """Say which fields there are."""
+    """List the fields, for an error message."""
     names = list(there)
     shown = ", ".join(map(repr, names[:_FIELDS_SHOWN]))
     return f"the fields {shown}{', …' if len(names) > _FIELDS_SHOWN else ''}" if names else "no fields"
 
 
 def did_you_mean(wanted: Iterable[str], there: Iterable[str]) -> str:
-    """Name the field that is likely to be meant, if there is one."""
+    """Suggest the field whose name is most similar, if there is one."""
     by_fold = {name.casefold(): name for name in islice(there, _FIELDS_COMPARED)}
     for name in wanted:
         near = difflib.get_close_matches(name.casefold(), by_fold, n=1, cutoff=0.7)
@@ -205,7 +206,7 @@ def _listed(names: Names) -> list[str]:
 
 @dataclass(frozen=True)
 class Batch:
-    r"""Some examples of a file, in order, as `learn_many` takes them.
+    r"""A batch of consecutive examples of a file, in the form that `learn_many` takes.
 
     Parameters
     ----------
@@ -215,15 +216,15 @@ class Batch:
     Y
         A list of labels for each example, or a sparse indicator matrix whose column numbers are the names of labels.
     weights
-        How much each example counts; None if none has a weight.
+        Weight of each example; None if none has a weight.
     numbers
-        The line of the file (the row, if it is a table without lines) that each example came from, counted from 1.
+        The line of the file (the row, for Parquet) of each example, counted from 1.
     source
         Name of the file.
     unit
         ``"line"`` or ``"row"``.
     kept
-        The fields of each example that `Columns.keep` names; None if it names none.
+        The fields of each example that are listed in `Columns.keep`; None if there are none.
 
     Examples
     --------
@@ -256,11 +257,11 @@ class Batch:
         return "text" if isinstance(self.X, list) and self.X and holds_text(self.X[0]) else "features"
 
     def where(self, i: int) -> str:
-        """Tell where example i of the batch came from."""
+        """Return the file and the line of example i of the batch."""
         return f"{self.source}, {self.unit} {self.numbers[i]}"
 
     def part(self, begin: int, end: int | None = None) -> Batch:
-        """Examples [begin, end) of the batch."""
+        """Return examples [begin, end) of the batch."""
         some = slice(begin, end)
         weights = None if self.weights is None else self.weights[some]
         kept = None if self.kept is None else self.kept[some]
@@ -270,7 +271,7 @@ class Batch:
         return len(self.numbers)
 
     def __iter__(self) -> Iterator[tuple[Any, list[Label], float]]:
-        """Go through examples: x, labels, weight."""
+        """Iterate over examples: x, labels, weight."""
         weights = [1.0] * len(self) if self.weights is None else self.weights.tolist()
         rows = self.X if isinstance(self.X, list) else _rows(self.X)
         labels = self.Y if isinstance(self.Y, list) else _columns(self.Y)
@@ -283,8 +284,8 @@ def _columns(matrix: sp.csr_array) -> list[list[int]]:
 
 
 def _rows(matrix: sp.csr_array) -> Iterator[dict[int, float]]:
-    """Rows as mappings. A feature that is stored twice counts as the sum."""
-    # The shortest decimals that are these float32: 0.1, not 0.10000000149011612.
+    """Convert rows to mappings. Values of a feature that is stored twice are summed."""
+    # The shortest decimals that round to these float32 values: 0.1, not 0.10000000149011612.
     shortest = matrix.data.astype(np.str_).astype(np.float64)
     indptr, indices, values = matrix.indptr.tolist(), matrix.indices.tolist(), shortest.tolist()
     for begin, end in pairwise(indptr):
@@ -297,16 +298,16 @@ def _rows(matrix: sp.csr_array) -> Iterator[dict[int, float]]:
 
 
 class Problems:
-    r"""What was wrong with a file: raised at once, or counted, with the first errors in `errors`.
+    r"""The errors found in a file: raised immediately, or counted, with the first ones kept in `errors`.
 
     Parameters
     ----------
     source
         Name of the file.
     skip
-        Count, and go on.
+        Count invalid lines and continue, instead of raising.
     unit
-        What examples are counted in: ``"line"`` or ``"row"``.
+        Unit of positions in messages: ``"line"`` or ``"row"``.
 
     Examples
     --------
@@ -329,7 +330,7 @@ class Problems:
         self._skip = skip
 
     def bad(self, number: int, error: InvalidInputError) -> None:
-        """Raise what is wrong with a line, or count it; the first few errors are kept."""
+        """Raise the error of a line, or count it; the first few errors are kept."""
         located = error.at(f"{self.source}, {self.unit} {number}")
         if not self._skip:
             raise located from None
@@ -340,7 +341,7 @@ class Problems:
     def fatal(
         self, code: str, what: str, *, line: int | None = None, got: str | None = None, hint: str | None = None
     ) -> NoReturn:
-        """Raise what is wrong with the whole file, and where that is seen."""
+        """Raise an error that concerns the whole file."""
         where = self.source if line is None else f"{self.source}, {self.unit} {line}"
         raise InvalidInputError(code, what, where=where, got=got, hint=hint) from None
 
@@ -353,9 +354,9 @@ class Problems:
 
 
 def as_features(given: Any) -> dict[Any, float]:
-    """Check features: names with values, pairs of them, or values alone, whose places are their names.
+    """Validate features: names with values, pairs of names and values, or a list of values, named by position.
 
-    In pairs, names keep their types where a format has mappings by text.
+    Pairs preserve the types of names, which JSON objects do not.
     """
     features: dict[Any, float] = given if isinstance(given, dict) else _paired(given)
     check_features(features)
@@ -363,14 +364,14 @@ def as_features(given: Any) -> dict[Any, float]:
 
 
 def as_text_with(text: str, further: dict[str, Any]) -> dict[str, Any]:
-    """Make the example of a text and of features beside it."""
+    """Make an example of a text and further features."""
     features = further_features(further)
     check_features(features)
     return {TEXT: text, **features}
 
 
 def as_positions(name: str, values: list[Any]) -> dict[str, float]:
-    """Make a feature of each place of a list that one field holds; nulls are absent."""
+    """Make a feature of each position of a list in one field; nulls are absent."""
     return {f"{name}[{place}]": value for place, value in enumerate(values) if value is not None}
 
 
@@ -387,12 +388,12 @@ def _paired(given: Any) -> dict[Any, float]:
     check_names([name for name, _ in pairs], "feature")
     features = dict(pairs)
     if len(features) < len(pairs):
-        raise InvalidInputError("feature-twice", "a feature comes twice")
+        raise InvalidInputError("feature-twice", "a feature occurs twice")
     return features
 
 
 def as_label_list(given: Any) -> list[Label]:
-    """Check labels: a list of them, or a single one."""
+    """Validate labels: a list of labels, or a single one."""
     labels = given if isinstance(given, list) else [given]
     check_labels(labels)
     if is_indicator(labels):
@@ -401,26 +402,26 @@ def as_label_list(given: Any) -> list[Label]:
 
 
 def as_name(text: str) -> Label:
-    """Take a whole number in its usual form as an integer, for formats that write both alike."""
+    """Convert a name in the canonical form of an integer to one, for formats that do not distinguish the two."""
     digits = text.removeprefix("-")
-    if digits.isascii() and digits.isdecimal() and len(digits) <= 18:  # of 64 bits for sure
+    if digits.isascii() and digits.isdecimal() and len(digits) <= 18:  # surely fits in 64 bits
         number = int(text)
         return number if str(number) == text else text  # not 007, nor -0
     return text
 
 
 def as_number(text: str) -> float:
-    """Read a number as people write it: float() takes 1_000, too."""
+    """Parse a number. Unlike float(), it rejects 1_000."""
     if "_" in text:
         raise ValueError(text)
     return float(text)
 
 
 def as_written_weight(given: Any) -> float:
-    """Check a weight: a number, or its text."""
+    """Validate a weight, given as a number or as text."""
     try:
         return as_weight(as_number(given) if isinstance(given, str) else given)
-    except ValueError:  # no number, or one out of range: it is shown as it is written
+    except ValueError:  # not a number, or out of range: the message shows it as it is written
         return as_weight(given)
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Which format a file is in: what its first lines and its name say."""
+"""Detection of the format of a file from its first lines and its name."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from oplt.wording import briefly
 __all__ = ["FORMATS", "PLAIN", "SAMPLE", "checked", "chosen", "of_first_line", "of_name"]
 
 FORMATS = ("xmlc", "jsonl", "csv", "tsv", "parquet", "fasttext", "vw")
-PLAIN = "text"  # lines without labels: to be predicted, not to be learnt
-SAMPLE = 10  # lines that are looked at
+PLAIN = "text"  # lines without labels: for prediction, not for training
+SAMPLE = 10  # number of lines that are examined
 
 _OTHER_NAMES = {"libsvm": "xmlc", "svmlight": "xmlc", "ndjson": "jsonl", "vowpalwabbit": "vw"}
 _BY_SUFFIX = {
@@ -30,11 +30,11 @@ _BY_SUFFIX = {
     ".pq": "parquet",
     ".ft": "fasttext",
 }
-_THERE_ARE = f"Give format=, one of {', '.join(FORMATS)}."
+_THERE_ARE = f"Pass format=, one of {', '.join(FORMATS)}."
 
 
 def chosen(format: str | None, name: str, sample: list[bytes], columns: Columns) -> str:  # noqa: A002 (it is one)
-    """Tell the format: the one that is given, or the one that content and name agree on."""
+    """Return the format: the given one, or the one that content and name agree on."""
     if format is not None:
         return checked(format)
     by_suffix = of_name(name)
@@ -44,21 +44,21 @@ def chosen(format: str | None, name: str, sample: list[bytes], columns: Columns)
         if first.lstrip().startswith(b"["):
             raise InvalidInputError(
                 "json-list",
-                "it begins as a list of JSON, but each example is a line",
+                "the file begins like a JSON array, but JSONL has one object per line",
                 where=name,
-                hint="Convert it, as jq -c '.[]' does.",
+                hint="Convert it, for example with jq -c '.[]'.",
             )
         shown = briefly(first.removesuffix(b"\n"))
-        what = "neither the name nor the first lines tell the format"
+        what = "the format cannot be detected from the name or the first lines"
         raise InvalidInputError("format-not-told", what, where=name, got=f"the first line {shown}", hint=_THERE_ARE)
     if by_content is not None and by_suffix is not None and by_content != by_suffix:
-        what = f"by its name the format is {by_suffix}, but the first lines look like {by_content}"
+        what = f"the name suggests the format {by_suffix}, but the first lines look like {by_content}"
         raise InvalidInputError("format-doubtful", what, where=name, hint=_THERE_ARE)
     return by_content or by_suffix or ""
 
 
 def checked(format: str) -> str:  # noqa: A002
-    """Check the name of a format that was given."""
+    """Validate the name of a format."""
     known = _OTHER_NAMES.get(format, format)
     if known not in (*FORMATS, PLAIN):
         raise InvalidParameterError("unknown-format", f"there is no format {format!r}", hint=_THERE_ARE)
@@ -66,14 +66,14 @@ def checked(format: str) -> str:  # noqa: A002
 
 
 def of_name(name: str) -> str | None:
-    """Tell the format by the end of the name, before that of a compression."""
+    """Detect the format from the suffix of the name, before that of a compression."""
     compression = by_name(name)
     plain = name[: -len(compression.suffix)] if compression else name
     return _BY_SUFFIX.get(PurePath(plain).suffix.lower())
 
 
 def _of_lines(lines: list[bytes], columns: Columns) -> str | None:
-    """Tell the format if there is no doubt."""
+    """Detect the format from the first lines, if they leave no doubt."""
     if not lines:
         return None
     if by_first := of_first_line(lines[0], columns):
@@ -84,7 +84,7 @@ def _of_lines(lines: list[bytes], columns: Columns) -> str | None:
 
 
 def of_first_line(line: bytes, columns: Columns) -> str | None:
-    """Tell the format if one line, the first that is not blank, leaves no doubt."""
+    """Detect the format from the first line that is not blank, if it leaves no doubt."""
     first = line.decode(errors="replace")
     if first.lstrip().startswith("{"):
         return "jsonl"
@@ -107,6 +107,6 @@ def _has_columns(first: str, delimiter: str, columns: Columns) -> bool:
 
 
 def _is_vw(line: bytes) -> bool:
-    """Labels, a weight, a tag at most; then a bar."""
+    """Tell whether a line has at most labels, a weight and a tag before a bar."""
     head, bar, _ = line.partition(b"|")
     return bool(bar) and len(head.split()) <= 3

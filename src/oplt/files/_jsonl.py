@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""JSON lines: an object a line, with a text or features, labels and a weight."""
+"""JSON lines: one object per line, with a text or features, labels and a weight."""
 
 from __future__ import annotations
 
@@ -55,25 +55,24 @@ def _parsed(text: str) -> dict[str, Any]:
         raise InvalidInputError("not-json", "not an example: nested too deeply") from None
     if not isinstance(found, dict):
         raise InvalidInputError(
-            "not-json", 'an example is an object, such as {"text": "...", "labels": ["..."]}', got=briefly(found)
+            "not-json", 'an example must be an object, such as {"text": "...", "labels": ["..."]}', got=briefly(found)
         )
     return found
 
 
-# By how the messages of Python's module begin, which has had several for one mistake. {} is the column.
+# Our messages by the beginning of those of Python's json module, which differ between versions. {} is the column.
 _MISTAKES = {
     "Unterminated string": "the string that begins in column {} is never closed",
     "Expecting ':'": "a colon is missing in column {}",
     "Expecting ','": "a comma or a closing bracket is missing in column {}",
     "Expecting value": "a value is missing in column {}",
     "Expecting property name": "a name in double quotes is missing in column {}",
-    "Illegal trailing comma": "the comma in column {} is one too many",
-    "Invalid control character": "the string has a control character in column {}, which is written as an escape such"
+    "Illegal trailing comma": "the comma in column {} is superfluous",
+    "Invalid control character": "the string has a control character in column {}, which must be an escape such"
     " as \\n or \\t",
     "Invalid \\u": "the escape in column {} must be \\u and four hexadecimal digits",
-    "Invalid \\": "the backslash in column {} does not begin an escape that JSON has; a backslash itself is written"
-    " \\\\",
-    "Extra data": "the example is followed by something else in column {}; each line holds one object",
+    "Invalid \\": "the backslash in column {} does not begin a JSON escape; a backslash itself is written \\\\",
+    "Extra data": "the example is followed by something else in column {}; each line must hold one object",
 }
 
 
@@ -86,11 +85,11 @@ def _in_words(error: json.JSONDecodeError) -> str:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of its names and values. Of names that come twice, Python's own would lose all but the last."""
+    """Make an object of names and values. Python's default would silently keep only the last of duplicate names."""
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = first_repeated(name for name, _ in pairs)
-        raise InvalidInputError("field-twice", f"{briefly(twice)} comes twice in one object")
+        raise InvalidInputError("field-twice", f"the name {briefly(twice)} occurs twice in one object")
     return found
 
 
@@ -98,7 +97,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_distinct)
 
 
 def from_fields(fields: dict[str, Any], columns: Columns, number: int) -> Example:
-    """Make an example of named values, such as those of a line of JSON or of a row of a table."""
+    """Make an example of named values, such as those of a line of JSON or a row of a table."""
     if _lacks(fields, columns):
         own_names = columns.own_names(fields)
         fields = {**fields, **{name: fields[own] for own, name in own_names.items()}}
@@ -110,7 +109,7 @@ def from_fields(fields: dict[str, Any], columns: Columns, number: int) -> Exampl
 
 
 def _lacks(fields: dict[str, Any], columns: Columns) -> bool:
-    """Tell whether labels, or both text and features, are missing: then names may be written in another case."""
+    """Tell whether labels, or both text and features, are missing: then names are matched ignoring case."""
     no_labels = columns.labels is not None and not any(name in fields for name in columns.label_names)
     return no_labels or not any(name in fields for name in columns.inputs)
 
@@ -118,11 +117,11 @@ def _lacks(fields: dict[str, Any], columns: Columns) -> bool:
 def _labels(given: Any, name: str, columns: Columns) -> list[Any]:
     if isinstance(given, str) and name != "label":
         if looks_like_list(given):
-            what = f"{name!r} is a text that looks like a list"
+            what = f"{name!r} is a string that looks like a list"
             raise InvalidInputError("labels-not-valid", what, got=briefly(given), hint="Write it as a list, unquoted.")
         if columns.separator in given:
-            what = f"{name!r} is one text with {columns.separator!r} in it, which is not split here"
-            hint = 'Write a list, such as ["a", "b"]; a list of one, if it is one label.'
+            what = f"{name!r} is one string that contains {columns.separator!r}, but strings are not split in JSONL"
+            hint = 'Write a list, such as ["a", "b"]; for a single label, a list of one.'
             raise InvalidInputError("labels-not-valid", what, got=briefly(given), hint=hint)
     return as_label_list(given)
 
@@ -137,8 +136,8 @@ def _x(fields: dict[str, Any], columns: Columns) -> Any:
     if has_text and has_features:
         raise InvalidInputError(
             "text-and-features",
-            "there are both a text and features",
-            hint="Say which is wanted by text=None or features=None.",
+            "the example has both a text and features",
+            hint="Choose one by passing text=None or features=None.",
         )
     if has_text:
         return _text(fields, columns.texts)
@@ -151,12 +150,12 @@ def _x(fields: dict[str, Any], columns: Columns) -> Any:
         "text-missing",
         f"there is {'neither' if ' nor ' in wanted else 'no'} {wanted}",
         got=fields_of(fields),
-        hint=f"{did_you_mean(columns.inputs, fields)}Say what holds the text or the features by text= or features=.",
+        hint=f"{did_you_mean(columns.inputs, fields)}Pass the name of the field as text= or features=.",
     )
 
 
 def _of_columns(fields: dict[str, Any], names: list[str]) -> dict[str, float]:
-    """Make features of fields that are numbers or lists of them."""
+    """Make features of fields that hold numbers or lists of numbers."""
     found: dict[str, float] = {}
     for name in names:
         value = fields.get(name)
@@ -176,7 +175,7 @@ def _text(fields: dict[str, Any], names: list[str]) -> str:
 
 
 def line(example: Example) -> str:
-    """Write an example. Features whose names are not all strings become pairs: JSON's names are strings."""
+    """Write an example. If not all names of features are strings, as in JSON objects, features are written as pairs."""
     fields: dict[str, Any] = {"labels": example.labels}
     if isinstance(example.x, str):
         fields = {"text": example.x, **fields}

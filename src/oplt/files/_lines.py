@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Plain lines: each is a text, the empty ones, too, so that what is told of them stands beside them line by line."""
+"""Plain text: each line is an example, empty lines included, so that predictions match the input line by line."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["examples"]
 
 
 def examples(lines: Iterator[tuple[int, str]], columns: Columns, problems: Problems) -> Iterator[Example]:
-    """Read texts. They have no labels, so nobody may want them."""
+    """Read texts. They have no labels, so asking for labels is an error."""
     if columns.labels is not None:
         problems.fatal(
             "labels-missing",
-            "lines of plain text have no labels",
-            hint="Use labels=None, or a format that has them.",
+            "plain text has no labels",
+            hint="Pass labels=None, or use a format that has labels.",
         )
     for number, text in lines:
         x = text.removesuffix("\n").removesuffix("\r")

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Parquet files, by pyarrow if it is there.
+"""Parquet files, read with the optional package pyarrow.
 
-A small file can hold huge cells: pages are compressed, and a cell of a dictionary may occur in every row. So columns
-are read as dictionaries, rows are measured before any of them becomes a Python object, and a row that is longer than a
-line of text may be is refused.
+A small file can hold huge cells: pages are compressed, and an entry of a dictionary may occur in every row. So columns
+are read as dictionaries, the size of rows is computed before any of them becomes a Python object, and a row that
+exceeds the limit for a line of text is rejected.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ __all__ = ["MAGIC", "NOT_READABLE", "examples"]
 _MOST_ROW_BYTES = MOST_LINE_BYTES
 
 MAGIC = b"PAR1"
-NOT_READABLE = "A Parquet file is read from its end: give the path of a file that is not compressed again."
+NOT_READABLE = "A Parquet file is read from its end: pass the path of an uncompressed Parquet file."
 
 
 def examples(source: Source, size: int, columns: Columns, problems: Problems) -> Iterator[Example]:
-    """Read examples, so many rows at a time."""
+    """Read examples, `size` rows at a time."""
     if source.path is None or source.compression is not None:
         problems.fatal("parquet-not-readable", "the data is a stream or compressed", hint=NOT_READABLE)
     for number, row in enumerate(_rows(source.path, size, columns, problems), 1):
@@ -47,7 +47,9 @@ def _rows(path: Path, size: int, columns: Columns, problems: Problems) -> Iterat
             _refuse_long_rows(file.metadata, wanted, problems)
         encoded = [column.path for column in file.schema if column.physical_type == "BYTE_ARRAY"]
         with parquet.ParquetFile(path, read_dictionary=encoded) as file:
-            for group in range(file.num_row_groups):  # a batch of two groups cannot have dictionaries in lists
+            for group in range(
+                file.num_row_groups
+            ):  # a batch that spans two row groups cannot have dictionaries in lists
                 for part in file.iter_batches(batch_size=size, row_groups=[group], columns=wanted):
                     for rows in _pieces(part, problems):
                         for row in rows:
@@ -55,12 +57,12 @@ def _rows(path: Path, size: int, columns: Columns, problems: Problems) -> Iterat
                         yield from rows
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # the file cannot be read; what is wrong with its content has no number
+            raise  # the file cannot be read; errors in its content have no errno
         problems.fatal("file-damaged", f"not a Parquet file, or a damaged one: {error}")
 
 
 def _refuse_long_rows(metadata: Any, wanted: list[str], problems: Problems) -> None:
-    """Refuse rows that are too long on the average, before anything is decompressed."""
+    """Reject row groups whose rows are too long on average, before anything is decompressed."""
     for i in range(metadata.num_row_groups):
         group = metadata.row_group(i)
         for column in map(group.column, range(group.num_columns)):
@@ -71,7 +73,7 @@ def _refuse_long_rows(metadata: Any, wanted: list[str], problems: Problems) -> N
 
 
 def _pieces(part: Any, problems: Problems) -> Iterator[list[dict[str, Any]]]:
-    """Make Python objects of a few rows at a time, together no larger than one row may be."""
+    """Convert a few rows at a time to Python objects, together no larger than the limit for one row."""
     if sum(map(_n_bytes, part)) <= _MOST_ROW_BYTES:
         yield part.to_pylist()
     elif part.num_rows == 1:
@@ -83,7 +85,7 @@ def _pieces(part: Any, problems: Problems) -> Iterator[list[dict[str, Any]]]:
 
 
 def _n_bytes(column: Any) -> int:
-    """Tell the size of the values of a column: of its strings, and 8 bytes for each value."""
+    """Compute the size of each value of a column: the length of its strings, and 8 bytes per value."""
     arrow, compute = _package("pyarrow"), _package("pyarrow.compute")
     is_ = arrow.types
     if is_.is_dictionary(column.type):
@@ -103,7 +105,7 @@ def _n_bytes(column: Any) -> int:
 
 
 def _refuse_row(name: str, problems: Problems) -> None:
-    what = f"a row is longer than {_MOST_ROW_BYTES >> 20} MiB, most of it in the column {name!r}"
+    what = f"a row is larger than {_MOST_ROW_BYTES >> 20} MiB, most of it in column {name!r}"
     problems.fatal("line-too-long", what, hint="Remove the row, or read other columns.")
 
 
@@ -117,7 +119,7 @@ def _package(name: str) -> Any:
 
 
 def _wanted(written: list[str], own_names: dict[str, str], columns: Columns, problems: Problems) -> list[str]:
-    """Only these columns are read from the disk. Refuses a table of which no row could be read."""
+    """Choose the columns to read from disk. Rejects a table that lacks a required column."""
     there = [own_names.get(name, name) for name in written]
     got = f"the columns {', '.join(map(repr, written))}"
     try:
@@ -132,7 +134,7 @@ def _wanted(written: list[str], own_names: dict[str, str], columns: Columns, pro
     found = [name for name in names if name in there]
     twice = first_repeated(name for name in there if name in names)
     if twice is not None:
-        problems.fatal("field-twice", f"the column {twice!r} comes twice", got=got)
+        problems.fatal("field-twice", f"the column {twice!r} occurs twice", got=got)
     if not any(set(group).issubset(found) for group in (columns.texts, features) if group):
         missing = " nor ".join(repr(name) for name in (*columns.texts, *features) if name not in found)
         hint = f"{did_you_mean(columns.inputs, written)}{NAME_COLUMNS}"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Reading: from a file of any format to batches of examples."""
+"""Reading batches of examples from files of any format."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Reader", "read"]
 
-_BATCH = 8192  # examples, as many as a model takes at once
+_BATCH = 8192  # examples, as many as a model processes in one batch
 _MOST_CHARACTERS = 1 << 25  # of the examples of a batch
 _CHARACTERS_OF_A_FEATURE = 32  # about as much memory
 
@@ -50,37 +50,39 @@ def read(
     columns: Columns | None = None,
     live: bool = False,
 ) -> Reader:
-    r"""Read examples from a file, a batch at a time: memory is bounded whatever the size of the file.
+    r"""Read examples from a file, a batch at a time, with bounded memory whatever the size of the file.
 
     Parameters
     ----------
     source
-        A path, ``"-"`` for standard input, or a stream of bytes. Plain, or compressed by gzip, bzip2, xz or zstd: the
-        content tells. Texts are UTF-8, with or without a byte order mark; lines end with LF or CR LF.
+        A path, ``"-"`` for standard input, or a binary stream. It may be plain or compressed by gzip, bzip2, xz or
+        zstd, which is detected from the content. Text must be UTF-8, with or without a byte order mark; lines end with
+        LF or CR LF.
     format
         ``"xmlc"`` (also LIBSVM), ``"jsonl"``, ``"csv"``, ``"tsv"``, ``"parquet"``, ``"fasttext"`` or ``"vw"`` (Vowpal
-        Wabbit). If not given, the first ten lines and the name tell; if they do not, or disagree, that is an error.
-        ``"text"``, which nothing tells: each line, even an empty one, is a text without labels (``labels=None``).
+        Wabbit). If not given, it is detected from the first ten lines and the name; it is an error if they leave it
+        open or disagree. ``"text"``, which is never detected, reads each line, even an empty one, as a text without
+        labels (``labels=None``).
     batch
-        Examples of a batch, at most. Long ones make smaller batches.
+        Maximum number of examples per batch. Batches of long examples are smaller.
     on_error
-        ``"raise"``: the first line that is no example is an error. ``"skip"``: such lines are left out and counted in
-        `Reader.skipped`. A file that is damaged as a whole is an error in any case.
+        ``"raise"``: the first invalid line is an error. ``"skip"``: invalid lines are left out and counted in
+        `Reader.skipped`. Errors that concern the whole file are always raised.
     columns
-        Which fields or columns hold what, for JSONL, CSV, TSV and Parquet.
+        The fields or columns to read, for JSONL, CSV, TSV and Parquet.
     live
-        Do not wait for more lines while there are examples to give: a batch holds those that are here. For a pipe or a
-        terminal, whose next line may take long to come.
+        Return a batch as soon as no further line is available, instead of waiting until it is full. For a pipe or a
+        terminal, whose next line may take long to arrive.
 
     Returns
     -------
-    An iterator of batches.
+    An iterator over batches.
 
     Raises
     ------
     InvalidInputError
-        If the format cannot be told or the file is empty, at once; if a line is wrong, when it is come to, naming the
-        file, the line, what was found and what was expected.
+        Immediately, if the format cannot be detected or the file is empty. While iterating, if a line is not valid; the
+        message names the file, the line, what was found and what was expected.
 
     Examples
     --------
@@ -103,16 +105,16 @@ def read(
 
 
 class Reader:
-    r"""An iterator of batches of examples, made by `read`. It closes its file at the end, or when it is closed.
+    r"""An iterator over batches of examples, returned by `read`. It closes its file at the end, or when it is closed.
 
     Attributes
     ----------
     format
-        The format that is read.
+        The format of the file.
     n_examples
-        Examples given so far.
+        Number of examples read so far.
     skipped
-        What was left out so far: its `count`, and the first `errors`.
+        The lines left out so far: their `count`, and the first `errors`.
 
     Examples
     --------
@@ -154,10 +156,10 @@ class Reader:
         lines = chain(sample, lines)
         is_blank = format != PLAIN and len(sample) < SAMPLE and not any(line.strip() for _, line in sample)
         if not self._source.start or is_blank:
-            self.skipped.fatal("no-examples", "there is no example: the file is empty")
+            self.skipped.fatal("no-examples", "the file is empty")
         format = chosen(format, self._source.name, [line for _, line in sample], columns)  # noqa: A001
         if format == "parquet":  # by its name only
-            what = "by its name it is a Parquet file, but not by its content"
+            what = "the name suggests a Parquet file, but the content is not Parquet"
             self.skipped.fatal("parquet-not-readable", what, hint=_parquet.NOT_READABLE)
         if columns.keep and format in ("xmlc", "vw", "fasttext", PLAIN):
             self._expect_to_keep(format, columns)
@@ -167,7 +169,7 @@ class Reader:
         return format, _gathered(examples, size, self.skipped, self._source.would_wait)
 
     def _expect_to_keep(self, format: str, columns: Columns) -> None:  # noqa: A002
-        """Refuse to keep fields of a format that has none, but for the text."""
+        """Reject `Columns.keep` for formats that have no fields other than the text."""
         texts = ("text",) if format in ("fasttext", PLAIN) else ()
         missing = next((name for name in columns.keep if name not in texts), None)
         if missing is not None:
@@ -188,11 +190,11 @@ class Reader:
 
     @property
     def share_read(self) -> float | None:
-        """Share of the file's bytes, as they lie on the disk, that has been read; None for pipes and for Parquet."""
+        """Fraction of the file's bytes on disk that has been read; None for pipes and for Parquet."""
         return None if self.format == "parquet" else self._source.share_read
 
     def examples(self) -> Iterator[tuple[Any, list[Label], float]]:
-        """Go through single examples: x, labels and weight, as `oplt.evaluate.progressive` takes them."""
+        """Iterate over single examples: x, labels and weight, as `oplt.evaluate.progressive` takes them."""
         return chain.from_iterable(self)
 
     def close(self) -> None:
@@ -208,7 +210,7 @@ class Reader:
 
 
 def _sample(lines: Iterator[tuple[int, bytes]], format: str | None, columns: Columns) -> list[tuple[int, bytes]]:  # noqa: A002
-    """Take as many of the first lines as it takes to tell the format: of a pipe, the next one may be long in coming."""
+    """Read only as many lines as are needed to detect the format: in a pipe, the next line may take long to arrive."""
     sample: list[tuple[int, bytes]] = []
     for number, line in islice(lines, SAMPLE):
         sample.append((number, line))
@@ -240,7 +242,7 @@ def _gathered(
 
 
 def _size(x: Any) -> int:
-    """Tell how much memory an example takes, as characters."""
+    """Estimate the memory of an example, in characters."""
     if isinstance(x, str):
         return len(x)
     return len(x) * _CHARACTERS_OF_A_FEATURE + (len(x[TEXT]) if holds_text(x) else 0)

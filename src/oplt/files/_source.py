@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Where bytes come from, line by line: a file, standard input or a stream, plain or compressed."""
+"""Sources of lines: a file, standard input or a stream, plain or compressed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from oplt.wording import briefly
 
 __all__ = ["MOST_LINE_BYTES", "Source", "decoded"]
 
-MOST_LINE_BYTES = 1 << 26  # what is longer is no text; so memory is bounded whatever is read
+MOST_LINE_BYTES = 1 << 26  # longer lines are rejected, so that memory is bounded for any input
 
 _BUFFER = 1 << 16  # bytes, as many as a pipe holds
 
@@ -28,7 +28,7 @@ _OTHER_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 class Source:
-    """The bytes of a file, from its first on, decompressed. If it is live, it knows whether the next line is here."""
+    """The decompressed bytes of a file. If it is live, it knows whether the next line is available."""
 
     def __init__(self, given: Any, *, live: bool = False) -> None:
         self._live = live
@@ -49,13 +49,13 @@ class Source:
 
     @property
     def share_read(self) -> float | None:
-        """Share of the file's bytes that has been read; None if its size is not known."""
+        """Fraction of the file's bytes that has been read; None if its size is not known."""
         if self.path is None or not self.path.is_file():
             return None
         return self._bytes.n_given / max(self.path.stat().st_size, self._bytes.n_given, 1)
 
     def would_wait(self) -> bool:
-        """Tell whether it is live and the next line is not here yet. Of compressed data, nobody knows."""
+        """Tell whether it is live and the next line is not available yet. This is unknown for compressed data."""
         if not self._live or self._buffer is not self._stream:
             return False
         return self._n_taken == self._bytes.n_given or b"\n" not in self._buffer.peek()
@@ -78,7 +78,7 @@ class Source:
         return given  # type: ignore[no-any-return]
 
     def lines(self, problems: Problems) -> Iterator[tuple[int, bytes]]:
-        """Go through the lines with their numbers, from 1, each with its end; without a byte order mark."""
+        """Iterate over numbered lines, from 1, with their line ends; a byte order mark is removed."""
         readline = self._counted_line if self._live else self._stream.readline
         with telling_damage(self.name):
             line = _without_bom(readline(MOST_LINE_BYTES), problems)
@@ -99,7 +99,7 @@ class Source:
         return line
 
     def close(self) -> None:
-        """Close what was opened here."""
+        """Close the file, if it was opened here."""
         self._close(self._file)
 
     def _close(self, file: IO[bytes]) -> None:
@@ -108,12 +108,12 @@ class Source:
 
 
 class _Rejoined(io.RawIOBase):
-    """A stream from its beginning again, of which the first bytes have been read already."""
+    """A stream, rewound: its first bytes, which have been read already, come again."""
 
     def __init__(self, start: bytes, rest: IO[bytes]) -> None:
         self.n_given = 0
         self._start = start
-        self._read: Any = getattr(rest, "read1", rest.read)  # what is there, without waiting for more
+        self._read: Any = getattr(rest, "read1", rest.read)  # the bytes that are available, without waiting for more
 
     def readable(self) -> bool:
         return True
@@ -136,7 +136,11 @@ def _first_bytes(file: IO[bytes]) -> bytes:
     start = b""
     while len(start) < LONGEST_MAGIC and (more := file.read(LONGEST_MAGIC - len(start))):
         if not isinstance(more, bytes):
-            raise InvalidInputError("source-not-readable", "what to read gives text", hint="Open it in binary mode.")
+            raise InvalidInputError(
+                "source-not-readable",
+                "the stream to read yields text, but bytes are needed",
+                hint="Open it in binary mode.",
+            )
         start += more
     return start
 
@@ -144,24 +148,24 @@ def _first_bytes(file: IO[bytes]) -> bytes:
 def _without_bom(line: bytes, problems: Problems) -> bytes:
     encoding = _OTHER_BOMS.get(line[:2]) or _utf16_without_bom(line[:2])
     if encoding:
-        hint = f"Convert it, as iconv -f {encoding} -t UTF-8 does."
-        problems.fatal("not-utf-8", f"the text is {encoding}, but UTF-8 is read", hint=hint)
+        hint = f"Convert it, for example with iconv -f {encoding} -t UTF-8."
+        problems.fatal("not-utf-8", f"the text is {encoding}, but it must be UTF-8", hint=hint)
     return line.removeprefix(_BOM)
 
 
 def _utf16_without_bom(start: bytes) -> str | None:
-    """Tell UTF-16 by its first character: one of ASCII has a zero byte there, and nowhere else."""
+    """Recognize UTF-16 by its first character: if that is ASCII, one of its two bytes is zero."""
     if start.count(0) != 1:
         return None
     return "UTF-16BE" if start[0] == 0 else "UTF-16LE"
 
 
 def decoded(lines: Iterator[tuple[int, bytes]], problems: Problems) -> Iterator[tuple[int, str]]:
-    """Go through the lines as texts, each with its end; those that are not UTF-8 are bad."""
+    """Iterate over the lines as text, with their line ends; lines that are not UTF-8 are invalid."""
     for number, line in lines:
         try:
             yield number, line.decode()
         except UnicodeDecodeError as error:
             what = f"byte {line[error.start]:#04x} in position {error.start + 1} is not UTF-8"
-            hint = "If it is Latin-1, convert the file, as iconv -f LATIN1 -t UTF-8 does."
+            hint = "If the file is Latin-1, convert it, for example with iconv -f LATIN1 -t UTF-8."
             problems.bad(number, InvalidInputError("not-utf-8", what, hint=hint))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Tables as text: CSV and TSV, with the names of the columns in the first line."""
+"""CSV and TSV tables, with the names of the columns in the first line."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from oplt.wording import briefly, number_of
 __all__ = ["DELIMITERS", "as_cell", "cells", "delimiter_of", "examples", "header", "line"]
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
-_OTHER_DELIMITERS = {",": ";"}  # of spreadsheets where numbers have a comma
+_OTHER_DELIMITERS = {",": ";"}  # of spreadsheets in locales with a decimal comma
 
 _CLOSING_QUOTE = re.compile(r'(?<!")(?:"")*"(?!")')  # quotes in pairs stand for themselves
 
-_CELLS_LOOKED_AT = 1000  # of labels; if they are divided by something else, that is seen by then
+_CELLS_LOOKED_AT = 1000  # of labels; a different separator is noticed by then
 
 Line = tuple[int, str]
 
@@ -47,7 +47,7 @@ def examples(lines: Iterator[Line], columns: Columns, problems: Problems, delimi
 
 
 def delimiter_of(first: str, delimiter: str) -> str:
-    """Tell what divides a table: something else, if only that divides its first line."""
+    """Detect the delimiter of a table: an alternative one, if only that occurs in its first line."""
     other = _OTHER_DELIMITERS.get(delimiter)
     return other if other and _divides(other, first) and not _divides(delimiter, first) else delimiter
 
@@ -60,7 +60,7 @@ def _divides(delimiter: str, record: str) -> bool:
 
 
 class _Table:
-    """Which column of a table is what."""
+    """The roles of the columns of a table."""
 
     def __init__(self, names: list[str], columns: Columns) -> None:
         given = [name.strip() for name in names]
@@ -73,12 +73,12 @@ class _Table:
         self._kept = columns.keep
 
     def check(self, number: int, problems: Problems, delimiter: str) -> None:
-        """Refuse a table that lacks what is wanted: no line of it could be read."""
+        """Reject a table that lacks a required column."""
         columns, names = self._columns, self._names
-        got = f"the columns {', '.join(map(repr, names))} (divided by {delimiter!r})"
+        got = f"the columns {', '.join(map(repr, names))} (delimited by {delimiter!r})"
         twice = first_repeated(names)
         if twice is not None:
-            problems.fatal("field-twice", f"the column {twice!r} comes twice", line=number, got=got)
+            problems.fatal("field-twice", f"the column {twice!r} occurs twice", line=number, got=got)
         missing = [name for name in (*columns.numbers, *columns.texts) if name not in names]
         if isinstance(columns.text, str) and columns.numbers and missing == [columns.text]:
             missing = []  # the text is not there, and not wanted
@@ -97,7 +97,7 @@ class _Table:
             problems.fatal(error.code, error.what, line=number, got=got, hint=error.hint)
 
     def example(self, found: list[str], number: int) -> Example:
-        """Make an example of the cells of a row."""
+        """Make an example from the cells of a row."""
         if len(found) != len(self._names):
             row, table = number_of(len(found), "cell"), number_of(len(self._names), "column")
             raise InvalidInputError("cells-and-columns-differ", f"the row has {row}, but the table has {table}")
@@ -123,15 +123,15 @@ class _Table:
                 raise InvalidInputError(
                     "name-not-valid",
                     "the label is empty",
-                    hint="A column of lists, which may be empty, is called 'labels'.",
+                    hint="If rows may have no label, call the column 'labels'.",
                 )
             return [cell.strip()]
         if looks_like_list(cell.strip()):
             raise InvalidInputError(
                 "labels-not-valid",
-                "the cell looks like a list as Python writes it",
+                "the cell looks like a Python list",
                 got=briefly(cell),
-                hint=f"Write its labels with {self._columns.separator!r} between them.",
+                hint=f"Separate labels by {self._columns.separator!r}.",
             )
         parts = [part.strip() for part in cell.split(self._columns.separator)]
         if len(parts) == 1:
@@ -142,7 +142,7 @@ class _Table:
 
 
 class _CellDoubts:
-    """Notices cells of labels that are divided by something else than the separator, and warns once."""
+    """Notices cells whose labels are separated by something other than the separator, and warns once."""
 
     def __init__(self, columns: Columns) -> None:
         self._others = [other for other in ("|", ";") if other != columns.separator]  # a comma is in many names
@@ -152,7 +152,7 @@ class _CellDoubts:
         self._seen: dict[str, list[str]] = {other: [] for other in self._others}
 
     def forget(self) -> None:
-        """Stop looking: the separator is there, so it is the right one."""
+        """Stop checking: the separator occurs, so it is the right one."""
         self._is_on = False
 
     def look_at(self, cell: str) -> None:
@@ -171,7 +171,7 @@ class _CellDoubts:
         self._is_on = False
         warn(
             "labels-joined",
-            f"cells of labels have {other!r} in them, such as {briefly(cell)}, but none has the separator"
+            f"cells of labels contain {other!r}, such as {briefly(cell)}, but none contains the separator"
             f" {self._separator!r}; each cell is read as one label",
             f"If several labels are meant, pass Columns(separator={other!r}).",
         )
@@ -189,13 +189,13 @@ def _number(name: str, cell: str, *, may_be_text: bool) -> float | str | list[An
 
 
 def _numbers(cell: str) -> list[Any]:
-    """Read a list of numbers, such as an embedding: with commas, or with blanks as NumPy writes it."""
+    """Parse a list of numbers, such as an embedding, separated by commas, or by blanks as NumPy prints it."""
     inner = cell.strip().removeprefix("[").removesuffix("]")
     return [as_number(number) for number in inner.replace(",", " ").split()]
 
 
 class _Lines:
-    """Lines, some of which may be read again."""
+    """Lines that can be pushed back and read again."""
 
     def __init__(self, lines: Iterator[Line]) -> None:
         self._lines = lines
@@ -209,9 +209,9 @@ class _Lines:
 
 
 def _records(given: Iterator[Line], delimiter: str, problems: Problems) -> Iterator[tuple[int, list[str]]]:
-    """Divide lines into cells; a quoted cell may hold ends of lines.
+    """Split lines into cells; a quoted cell may contain line breaks.
 
-    If a quote is not closed where it should be, only the line where it opens is bad: reading goes on with the next one.
+    If a quote is never closed, only the line where it opens is invalid: reading continues with the next line.
     """
     lines = _Lines(given)
     while (first := lines.take()) is not None:
@@ -233,7 +233,7 @@ def _records(given: Iterator[Line], delimiter: str, problems: Problems) -> Itera
 
 
 def _up_to_quote(lines: _Lines, more: list[Line], most: int) -> str | None:
-    """Take lines up to the one that closes an open quote; None if there is none near enough."""
+    """Read lines up to the one that closes an open quote; None if there is none near enough."""
     taken: list[str] = []
     while most > 0 and (following := lines.take()) is not None:
         more.append(following)
@@ -245,7 +245,7 @@ def _up_to_quote(lines: _Lines, more: list[Line], most: int) -> str | None:
 
 
 def cells(record: str, delimiter: str) -> list[str]:
-    """Divide one record into its cells."""
+    """Split a record into its cells."""
     text = record.removesuffix("\n").removesuffix("\r")
     if '"' not in text:
         return text.split(delimiter)
@@ -267,7 +267,7 @@ def cells(record: str, delimiter: str) -> list[str]:
 
 
 def _quoted(text: str, position: int, record: str) -> tuple[str, int]:
-    """Read a quoted cell: its content, and where it ends."""
+    """Parse a quoted cell; returns its content, and where it ends."""
     end = position + 1
     while True:
         end = text.find('"', end)
@@ -287,13 +287,13 @@ def header(delimiter: str) -> str:
 def line(example: Example, delimiter: str, separator: str) -> str:
     """Write an example as a row."""
     if not isinstance(example.x, str):
-        raise InvalidInputError("not-writable", "a table is written of texts, but the example has features")
+        raise InvalidInputError("not-writable", "CSV and TSV hold texts, but the example has features")
     labels = list(map(str, example.labels))
     bad = next((label for label in labels if separator in label or label != label.strip()), None)
     if bad is not None:
         raise InvalidInputError(
             "not-writable",
-            f"labels of one cell are divided by {separator!r} and have no blanks around them",
+            f"a label cannot contain the separator {separator!r} or begin or end with a blank",
             got=briefly(bad),
         )
     weight = "" if example.weight == 1 else repr(example.weight)
@@ -301,6 +301,6 @@ def line(example: Example, delimiter: str, separator: str) -> str:
 
 
 def as_cell(text: str, delimiter: str) -> str:
-    """Write a cell, in quotes if it must be."""
+    """Write a cell, quoted if necessary."""
     needs_quotes = delimiter in text or re.search(r'["\r\n]', text) is not None
     return '"' + text.replace('"', '""') + '"' if needs_quotes else text

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The lines of Vowpal Wabbit: `labels weight 'tag|namespace:scale name:value name ... |namespace ...`.
+"""The Vowpal Wabbit format: `labels weight 'tag|namespace:scale name:value name ... |namespace ...`.
 
-Of its labels, the multi-label form `1,2` and the simple form `1` are read; those with costs are refused. A name that
-is a whole number is an integer, as it is to Vowpal Wabbit. A feature of a namespace is called `namespace^name`.
+Multi-label examples `1,2` and simple labels `1` are read; labels with costs are rejected. A name that is a whole number
+is an integer, as in Vowpal Wabbit. A feature in a namespace is called `namespace^name`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def examples(lines: Iterator[tuple[int, str]], _columns: Columns, problems: Prob
 def _parsed(text: str, number: int) -> Example:
     head, *namespaces = text.split("|")
     if not namespaces:
-        raise InvalidInputError("not-vw", "there is no '|' between labels and features")
+        raise InvalidInputError("not-vw", "the line has no '|' between labels and features")
     labels, weight = _head(head)
     features: dict[Name, float] = {}
     for namespace in namespaces:
@@ -54,21 +54,23 @@ def _head(head: str) -> tuple[list[Label], float]:
         if not words and not tag.startswith("'"):
             raise InvalidInputError(
                 "not-vw",
-                f"{tag!r} touches the '|', which makes it a tag",
+                f"{tag!r} is a tag, because it touches the '|'",
                 hint="Put a space between labels and '|'.",
             )
     if len(words) > 2:
-        raise InvalidInputError("not-vw", "before the '|' come labels and a weight", got=briefly(" ".join(words)))
+        raise InvalidInputError("not-vw", "only labels and a weight may precede the '|'", got=briefly(" ".join(words)))
     labels = words[0].split(",") if words else []
     bad = next((label for label in labels if not label or _COST.fullmatch(label)), None)
     if bad is not None:
-        what = f"labels with costs, such as {bad!r}, are not read" if bad else "there is a comma too many"
+        what = (
+            f"labels with costs, such as {bad!r}, are not supported" if bad else "the labels have a superfluous comma"
+        )
         raise InvalidInputError("not-vw", what, hint="Labels are written 1,2.")
     return [as_name(label) for label in labels], as_written_weight(words[1]) if len(words) == 2 else 1.0
 
 
 def _add(features: dict[Name, float], namespace: str) -> None:
-    """Add the features of a namespace; those that come twice are summed, as Vowpal Wabbit does."""
+    """Add the features of a namespace; duplicates are summed, as in Vowpal Wabbit."""
     words = _WORD.findall(namespace)
     prefix, scale = "", 1.0
     if words and namespace[0] not in _BLANKS:
@@ -90,21 +92,23 @@ def _pair(word: str) -> tuple[str, float]:
         number = float("nan")
     if not name or number != number:  # noqa: PLR0124 (so it is not a number)
         raise InvalidInputError(
-            "not-vw", "features are written name or name:value, the value a number", got=briefly(word)
+            "not-vw", "a feature must be written as name or name:value, where the value is a number", got=briefly(word)
         )
     return name, number
 
 
 def line(example: Example) -> str:
-    """Write an example, all features in the namespace that has no name."""
+    """Write an example, with all features in the unnamed namespace."""
     if isinstance(example.x, str):
         raise InvalidInputError("not-writable", "Vowpal Wabbit lines hold features, but the example has a text")
-    labels = [_written(label, _NO_LABEL, "a label has no blanks, '|', comma or cost") for label in example.labels]
+    labels = [
+        _written(label, _NO_LABEL, "a label cannot contain a blank, '|', a comma or a cost") for label in example.labels
+    ]
     weight = f" {example.weight!r}" if example.weight != 1 else ""
     if weight and not labels:
-        what = "without labels Vowpal Wabbit has no place for a weight"
+        what = "an example without labels cannot have a weight"
         raise InvalidInputError("not-writable", what, got=f"the weight {example.weight}")
-    what = "the name of a feature has no blanks, '|' or ':'"
+    what = "the name of a feature cannot contain a blank, '|' or ':'"
     features = [f" {_written(name, _NO_FEATURE, what)}:{value + 0!r}" for name, value in example.x.items()]
     return f"{','.join(labels)}{weight} |{''.join(features)}"
 

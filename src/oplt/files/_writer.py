@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Writing, and from one format to another."""
+"""Writing examples, and converting between formats."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WRITABLE = ("xmlc", "jsonl", "csv", "tsv", "fasttext", "vw")
 
 
 class Converted(NamedTuple):
-    r"""What `convert` did: examples written, lines left out, and the first errors in these.
+    r"""The result of `convert`: the number of examples written, and the lines left out, with their first errors.
 
     Examples
     --------
@@ -59,11 +59,11 @@ def write(
 ) -> int:
     r"""Write examples to a file.
 
-    What is written and read again is the same, but for what the formats do not tell apart: labels of CSV, TSV and
-    fastText come back as strings; names in Vowpal Wabbit's lines that are whole numbers come back as integers; ends of
-    lines in a text become spaces in fastText's. Values come back as they are, those of XMLC rounded to float32. What a
-    format cannot hold is an error: texts in XMLC and Vowpal Wabbit's lines, features in fastText's and tables, names in
-    XMLC that are not numbers, weights in XMLC and fastText's, blanks in labels of fastText.
+    Reading the file again gives the same examples, except for what a format cannot distinguish: labels of CSV, TSV and
+    fastText come back as strings; names in Vowpal Wabbit files that are whole numbers come back as integers; line
+    breaks in a text become spaces in fastText. Values are preserved; those of XMLC are rounded to float32. What a
+    format cannot represent is an error: texts in XMLC and Vowpal Wabbit, features in fastText, CSV and TSV, names in
+    XMLC that are not numbers, weights in XMLC and fastText, whitespace in labels of fastText.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ def write(
         Triples (x, labels, weight) or pairs (x, labels), where x is a text or a mapping from feature names to values;
         or batches, such as those of `read`.
     target
-        A path, ``"-"`` for standard output, or a stream of bytes. A path that ends with .gz, .bz2, .xz or .zst is
-        compressed. A file that is there already is replaced, when all has been written.
+        A path, ``"-"`` for standard output, or a binary stream. A file whose name ends with .gz, .bz2, .xz or .zst is
+        compressed. An existing file is replaced once everything has been written.
     format
-        As for `read`, but for ``"parquet"``. If not given, the name tells.
+        As for `read`, except ``"parquet"``. If not given, it is derived from the name.
     separator
-        Between the labels of one cell of CSV or TSV.
+        Separates the labels in one cell of CSV or TSV.
 
     Returns
     -------
@@ -106,18 +106,19 @@ def convert(
     separator: str = ";",
     on_batch: Callable[[Reader], object] | None = None,
 ) -> Converted:
-    r"""Write the examples of a file in another format, or compressed otherwise, in bounded memory.
+    r"""Convert a file to another format or compression, with bounded memory.
 
     Parameters
     ----------
     source, from_format, columns
-        What to read: see `read`.
+        The input, as for `read`.
     target, to_format, separator
-        What to write: see `write`.
+        The output, as for `write`.
     on_error
-        ``"skip"``: lines that are no examples, and examples that the other format cannot hold, are left out.
+        ``"raise"`` or ``"skip"``: with the latter, invalid lines, and examples that the target format cannot represent,
+        are left out.
     on_batch
-        Called after each batch with what reads them, which knows how far it is.
+        Called after each batch with the `Reader`, which knows the progress.
 
     Examples
     --------
@@ -143,13 +144,17 @@ def _writable(format: str | None, target: Target) -> str:  # noqa: A002
     known = of_name(_name(target)) if format is None else checked(format)
     if known not in _WRITABLE:
         name = "standard output" if target == "-" else _name(target)
-        what = f"{known} files cannot be written" if known else f"the name of {name} does not tell the format to write"
-        raise InvalidParameterError("format-not-writable", what, hint=f"Give a format, one of {', '.join(_WRITABLE)}.")
+        what = (
+            f"{known} files cannot be written"
+            if known
+            else f"the name of {name} does not determine the format to write"
+        )
+        raise InvalidParameterError("format-not-writable", what, hint=f"Pass a format, one of {', '.join(_WRITABLE)}.")
     return known
 
 
 def _counted(examples: Iterable[Any]) -> Iterator[Example]:
-    """Examples, counted from 1."""
+    """Yield examples, numbered from 1."""
     number = 0
     for item in examples:
         for example in item if isinstance(item, Batch) else [item]:
@@ -158,7 +163,7 @@ def _counted(examples: Iterable[Any]) -> Iterator[Example]:
 
 
 def _located(reader: Reader, on_batch: Callable[[Reader], object] | None) -> Iterator[Example]:
-    """Examples with the lines that they came from. They have been checked."""
+    """Yield examples with their line numbers. They have been validated."""
     for batch in reader:
         for (x, labels, weight), number in zip(batch, batch.numbers.tolist(), strict=True):
             yield Example(x, labels, weight, number)
@@ -202,7 +207,7 @@ def _plain_features(x: Any) -> dict[Any, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers as Python's, which the formats can write."""
+    """Convert NumPy scalars to Python numbers, which the formats can write."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -221,15 +226,15 @@ _LINES: dict[str, Write] = {"jsonl": _jsonl.line, "fasttext": _fasttext.line, "v
 
 
 def _written(examples: Iterator[Example], file: IO[bytes], line: Write, problems: Problems) -> Iterator[Example]:
-    """Write examples, and hand on those that the format can hold."""
+    """Write examples, and yield those that the format can represent."""
     for example in examples:
         try:
             if line is not _jsonl.line and not isinstance(example.x, str) and holds_text(example.x):
-                what = "only JSONL can hold a text and further features"
+                what = "only JSONL can hold a text together with further features"
                 raise InvalidInputError("not-writable", what)  # noqa: TRY301
             file.write(f"{line(example)}\n".encode())
         except UnicodeEncodeError:
-            what = "a text or a name has half a surrogate pair, which UTF-8 cannot write"
+            what = "a text or a name has an unpaired surrogate, which UTF-8 cannot represent"
             problems.bad(example.number, InvalidInputError("not-utf-8", what))
         except InvalidInputError as error:
             problems.bad(example.number, error)
@@ -238,7 +243,7 @@ def _written(examples: Iterator[Example], file: IO[bytes], line: Write, problems
 
 
 def _write_xmlc(examples: Iterator[Example], file: IO[bytes], problems: Problems) -> int:
-    """Keep the lines in a temporary file: the header is known only at their end."""
+    """Write lines to a temporary file first, since the header is known only at the end."""
     n_examples, n_features, n_labels = 0, 0, 0
     with tempfile.TemporaryFile() as body:
         for example in _written(examples, body, _xmlc.line, problems):
@@ -268,7 +273,7 @@ def _opened(target: Target) -> Iterator[IO[bytes]]:
     elif isinstance(target, io.TextIOBase) or not callable(getattr(target, "write", None)):
         raise InvalidInputError(
             "target-not-writable",
-            "where to write must be a path, '-' for standard output, or a stream of bytes",
+            "the target must be a path, '-' for standard output, or a binary stream",
             got=briefly(target),
         )
     else:

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The text format of the extreme classification repository and of LIBSVM, read in pieces.
+"""The text format of the extreme classification repository and of LIBSVM, read in batches.
 
-`oplt.datasets.load_xmlc` describes it and reads a whole file at once. What it says about headers and empty lines holds
+`oplt.datasets.load_xmlc` describes it and reads a whole file into memory. Its rules about headers and empty lines hold
 here, too.
 """
 
@@ -39,7 +39,7 @@ Line = tuple[int, bytes]
 
 
 def looks_like(lines: list[bytes]) -> bool:
-    """Tell whether the first lines of a file are in the format. After a header, some of them may be wrong."""
+    """Tell whether the first lines of a file are in the format. After a header, some of them may be invalid."""
     plain = [line for line in lines if not _is_comment(line)]
     if plain and _HEADER.fullmatch(plain[0]):
         return len(plain) == 1 or any(map(_is_example, plain[1:]))
@@ -52,7 +52,7 @@ def _is_example(line: bytes) -> bool:
 
 
 def batches(lines: Iterator[Line], size: int, problems: Problems, would_wait: Callable[[], bool]) -> Iterator[Batch]:
-    """Read batches of at most so many examples, or of those that are here."""
+    """Read batches of at most `size` examples; fewer if reading further lines would block."""
     first = next((line for line in lines if not _is_comment(line[1])), None)
     if first is None:
         return
@@ -67,12 +67,12 @@ def batches(lines: Iterator[Line], size: int, problems: Problems, would_wait: Ca
         problems.fatal(
             "header-and-lines-differ",
             f"the header says {number_of(header[0], 'example')}, but the file has {reader.n_lines:,}",
-            hint="Is the file cut off?" if reader.n_lines < header[0] else None,
+            hint="Is the file truncated?" if reader.n_lines < header[0] else None,
         )
 
 
 class _Reader:
-    """Makes batches of pieces, within what the header allows."""
+    """Parses pieces of the file into batches, within the limits of the header."""
 
     def __init__(self, header: tuple[int, int, int] | None, problems: Problems) -> None:
         self.n_lines = 0
@@ -96,7 +96,7 @@ class _Reader:
         return _with_labels(batch, signed) if signed else batch
 
     def _without_signed(self, piece: list[Line]) -> tuple[list[Line], dict[int, list[int]]]:
-        """Take labels that have a sign or a point, which XMLC's have not, from their lines: labels by line number."""
+        """Cut signed and decimal labels, which XMLC does not have, from their lines; return them by line number."""
         if not any(_SIGNED.match(line) for _, line in piece):
             return piece, {}
         rest: list[Line] = []
@@ -112,7 +112,7 @@ class _Reader:
         return rest, signed
 
     def _usable(self, batch: Batch) -> Batch:
-        """Leave out examples whose values no model takes."""
+        """Leave out examples with values that are too large for a model."""
         large = np.flatnonzero(~(np.abs(batch.X.data) <= _core.LARGEST_VALUE))
         if not len(large):
             return batch
@@ -124,7 +124,7 @@ class _Reader:
 
 
 def _whole(text: str) -> int:
-    """Read a label as LIBSVM writes it: +1, -1, 1.0."""
+    """Parse a label as LIBSVM writes it: +1, -1, 1.0."""
     try:
         number = float(text)
         is_whole = number == int(number) and abs(number) < 2**53
@@ -135,13 +135,13 @@ def _whole(text: str) -> int:
             "not-xmlc",
             "a label must be a whole number",
             got=briefly(text),
-            hint="Numbers to be predicted (regression) are not labels.",
+            hint="Regression targets are not labels.",
         )
     return int(float(text))
 
 
 def _with_labels(batch: Batch, signed: dict[int, list[int]]) -> Batch:
-    """Put the labels that were taken out beside the others."""
+    """Insert the labels that were cut from their lines."""
     others = [batch.Y.indices[begin:end].tolist() for begin, end in pairwise(batch.Y.indptr.tolist())]
     return replace(
         batch, Y=[signed.get(number, own) for number, own in zip(batch.numbers.tolist(), others, strict=True)]
@@ -149,7 +149,7 @@ def _with_labels(batch: Batch, signed: dict[int, list[int]]) -> Batch:
 
 
 def _csr(values: FloatArray, indices: npt.NDArray[np.int32], indptr: PointerArray, n_columns: int) -> sp.csr_array:
-    """Without a copy of what is large: SciPy would widen the indices to the type of the pointers."""
+    """Make a CSR matrix without copying its large arrays: SciPy would widen the indices to the type of the pointers."""
     return sp.csr_array((values, indices, indptr.astype(np.int32)), shape=(len(indptr) - 1, n_columns))
 
 
@@ -163,13 +163,13 @@ def _sizes(line: bytes, number: int, problems: Problems) -> tuple[int, int, int]
         return None
     n_examples, n_features, n_labels = map(int, found.groups()[:3])
     if max(n_features, n_labels) > _MOST_INDEX:
-        what = f"the header must say at most {_MOST_INDEX} features and labels"
+        what = f"the header must declare at most {_MOST_INDEX} features and labels"
         problems.fatal("header-too-large", what, line=number, got=str(max(n_features, n_labels)))
     return n_examples, n_features, n_labels
 
 
 def _settled(lines: Iterator[Line], n_wanted: int) -> Iterator[Line]:
-    """Leave out comments, and empty lines at the end unless the header counts them; end all lines."""
+    """Remove comments, and trailing empty lines unless the header counts them; add missing line ends."""
     n_given = 0
     empty = array("q")
     for number, line in lines:
@@ -205,6 +205,6 @@ def line(example: Example) -> str:
     for what, names in (("feature", example.x), ("label", example.labels)):
         bad = next((name for name in names if isinstance(name, str) or not 0 <= name < _MOST_INDEX), None)
         if bad is not None:
-            rule = f"names in XMLC lines are whole numbers from 0 to {_MOST_INDEX - 1}"
+            rule = f"names in XMLC lines must be whole numbers from 0 to {_MOST_INDEX - 1}"
             raise InvalidInputError("not-writable", rule, got=f"the {what} {bad!r}")
     return ",".join(map(str, example.labels)) + "".join(f" {name}:{value + 0!r}" for name, value in example.x.items())

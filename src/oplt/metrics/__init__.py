@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""How good predictions are: one measure of a batch, or all measures of a stream with `Scores`.
+"""Evaluation metrics: single metrics of a batch as functions, or all metrics of a stream with `Scores`.
 
-Predictions are what `predict_many` returns; true labels come in any form that `learn_many` takes. Nothing is dense.
+Predictions are what `predict_many` returns; true labels may have any form that `learn_many` accepts. No dense matrix is
+ever made.
 """
 
 from oplt.metrics._functions import (

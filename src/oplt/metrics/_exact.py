@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Sums of many floats without rounding, so that a stream gives the same measures however it is cut into chunks."""
+"""Exact sums of floats, so that the metrics of a stream do not depend on how it is split into chunks."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from oplt._typing import PointerArray
 
 __all__ = ["ONE", "ExactSums"]
 
-# Totals are integers that count this: the last bit of the smallest float, with the 53 bits of `np.frexp` below it.
+# Totals are integers in this unit: the last bit of the smallest float, with the 53 bits of `np.frexp` below it.
 _UNIT_BITS = 1074 + 52
 ONE = 1 << _UNIT_BITS
 
 _MANTISSA_BITS = 53
 _LOW_BITS = 26
-# `np.bincount` adds up floats: sums of so many integers below 2**27 stay below 2**53, where floats are exact.
+# `np.bincount` adds floats: sums of this many integers below 2**27 stay below 2**53, where floats are exact.
 _MOST_TERMS = 1 << 25
 
 
 class ExactSums:
-    """Some sums, each exact.
+    """An array of exact sums.
 
-    A float is an integer times a power of 2. The integers of equal powers are added up by NumPy, in two halves, so that
-    nothing is lost; their sums are then added up as Python's integers, which never overflow.
+    A float is an integer times a power of 2. NumPy adds the integers of equal powers, in two halves, so that no bit is
+    lost; those sums are then added as Python integers, which never overflow.
     """
 
     def __init__(self, n_sums: int) -> None:
@@ -53,7 +53,7 @@ class ExactSums:
             self._totals[place] += mantissa << (exponent + lowest - _MANTISSA_BITS + _UNIT_BITS)
 
     def merge(self, other: ExactSums) -> None:
-        """Add the sums of another."""
+        """Add the sums of another array."""
         self._totals = [mine + its for mine, its in zip(self._totals, other._totals, strict=True)]
 
     def total(self, begin: int, end: int, step: int = 1) -> int:

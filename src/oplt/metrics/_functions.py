@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""One measure of one batch. Each definition lives in `_parts`, and each is explained in `Scores`."""
+"""Single metrics of one batch. They are defined in `_parts` and documented in `Scores`."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ def _of(part: _SomePart, predictions: Predictions, Y: LabelRows, k: int | None =
 
 
 def precision_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:  # noqa: N803
-    """P@k: share of the first k predicted labels that are true. It divides by k, however many were predicted.
+    """P@k: the fraction of the first k predicted labels that are true. The divisor is k even if fewer were predicted.
 
     Parameters
     ----------
     predictions
-        What `predict_many` returns; `Predictions.from_rows` makes them of the answers of other systems.
+        What `predict_many` returns. `Predictions.from_rows` converts the predictions of other systems.
     Y
-        The true labels, in any form that `learn_many` takes.
+        The true labels, in any form that `learn_many` accepts.
     k
-        How many labels count.
+        Number of predicted labels to consider.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def precision_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:
 
 
 def recall_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:  # noqa: N803
-    """R@k: share of the true labels that are among the first k; mean of the examples that have labels.
+    """R@k: the fraction of the true labels that are among the first k, averaged over the examples that have labels.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def recall_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:  #
 
 
 def ndcg_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:  # noqa: N803
-    """nDCG@k: a hit counts less the later it comes; divided by the best possible; see `Scores.ndcg`.
+    """nDCG@k: normalized discounted cumulative gain of the first k labels; see `Scores.ndcg`.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def psp_at_k(
     propensities: Mapping[Label, float],
     k: int = 5,
 ) -> float:
-    """PSP@k: P@k in which a hit counts 1 / propensity, divided by that of the best possible predictions.
+    """PSP@k: propensity-scored P@k, in which a hit counts 1 / propensity, divided by the best possible value.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def psndcg_at_k(
     propensities: Mapping[Label, float],
     k: int = 5,
 ) -> float:
-    """PSnDCG@k: nDCG@k in which a hit counts 1 / propensity, divided by that of the best possible predictions.
+    """PSnDCG@k: propensity-scored nDCG@k, in which a hit counts 1 / propensity, divided by the best possible value.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def psndcg_at_k(
 
 
 def coverage_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:  # noqa: N803
-    """Share of the labels that occur which are found among the first k of some example: coverage@k.
+    """Coverage@k: the fraction of the true labels that are among the first k of at least one example with them.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def coverage_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float: 
 
 
 def log_loss_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float:  # noqa: N803
-    """Mean of -ln p of the true and -ln(1 - p) of the wrong labels among the first k; see `Scores.log_loss`.
+    """Log-loss of the probabilities of the first k labels; see `Scores.log_loss`.
 
     Examples
     --------
@@ -160,10 +160,10 @@ def log_loss_at_k(predictions: Predictions, Y: LabelRows, k: int = 5) -> float: 
 
 
 def ece_at_k(predictions: Predictions, Y: LabelRows, k: int = 5, *, bins: int = DEFAULT_BINS) -> float:  # noqa: N803
-    """ECE@k: how far the probabilities of the first k labels are from the share of true ones.
+    """ECE@k: expected calibration error of the first k labels.
 
-    The labels are put in bins of equal width by their probabilities. The gap of a bin is between the mean probability
-    and the share of true labels; ECE is the mean gap, weighted by the number of labels.
+    Labels are binned by their probabilities, in bins of equal width. The gap of a bin is the difference between its
+    mean probability and its fraction of true labels; ECE is the mean gap, weighted by the number of labels.
 
     Examples
     --------
@@ -177,9 +177,9 @@ def ece_at_k(predictions: Predictions, Y: LabelRows, k: int = 5, *, bins: int = 
 
 
 def micro_f1(predictions: Predictions, Y: LabelRows, k: int | None = None) -> float:  # noqa: N803
-    """F1 of all pairs of example and label.
+    """Micro-F1: F1 over all pairs of example and label.
 
-    All predicted labels count, or the first `k` of each example. F1 is made for sets: predict with a threshold.
+    All predicted labels count, or only the first `k` of each example. F1 compares sets: predict with a threshold.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def micro_f1(predictions: Predictions, Y: LabelRows, k: int | None = None) -> fl
 
 
 def macro_f1(predictions: Predictions, Y: LabelRows, k: int | None = None) -> float:  # noqa: N803
-    """Mean of the F1 of the labels that are true or predicted somewhere; see `micro_f1` for `k`.
+    """Macro-F1: mean F1 of the labels that are true or predicted at least once; see `micro_f1` for `k`.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def macro_f1(predictions: Predictions, Y: LabelRows, k: int | None = None) -> fl
 
 
 def sample_f1(predictions: Predictions, Y: LabelRows, k: int | None = None) -> float:  # noqa: N803
-    """Mean of the F1 of the examples, 1 where nothing is true and nothing predicted; see `micro_f1` for `k`.
+    """Sample-F1: mean F1 of the examples, 1 where there are neither true nor predicted labels; see `micro_f1` for `k`.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def sample_f1(predictions: Predictions, Y: LabelRows, k: int | None = None) -> f
 
 
 def accuracy(predictions: Predictions, Y: LabelRows) -> float:  # noqa: N803
-    """Share of the examples whose first label is true. For multi-class problems; the same as P@1.
+    """Accuracy: the fraction of examples whose first predicted label is true, for multi-class problems; equals P@1.
 
     Examples
     --------
@@ -231,9 +231,9 @@ def accuracy(predictions: Predictions, Y: LabelRows) -> float:  # noqa: N803
 
 
 def entropy_reduction(predictions: Predictions, Y: LabelRows) -> float:  # noqa: N803
-    """log2 of the accuracy, less that of the best constant prediction: the label that most examples have.
+    """Entropy reduction: log2 of the accuracy minus log2 of the accuracy of always predicting the most frequent label.
 
-    The measure of the paper's figure of progressive few-shot learning (after Sun et al. 2019), in bits.
+    The metric of the paper's figure on progressive few-shot learning (after Sun et al. 2019), in bits.
 
     Examples
     --------

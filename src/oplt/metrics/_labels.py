@@ -21,18 +21,18 @@ _SHOWN = 20  # labels
 
 @dataclass(frozen=True, eq=False)
 class LabelScores:
-    """How good the predictions of each label are: what `Scores.by_label` returns, most frequent labels first.
+    """Precision, recall and F1 of each label, as returned by `Scores.by_label`; the most frequent labels come first.
 
     Attributes
     ----------
     labels
-        Names of the labels that are true or predicted somewhere, an array of objects.
+        Names of the labels that are true or predicted at least once, an array of objects.
     support
         Number of examples that have the label.
     n_predicted
-        Number of examples for which it is predicted.
+        Number of examples for which the label is predicted.
     n_hits
-        Number of examples for which it is predicted and true.
+        Number of examples for which the label is both predicted and true.
 
     Examples
     --------
@@ -53,12 +53,12 @@ class LabelScores:
 
     @property
     def precision(self) -> npt.NDArray[np.float64]:
-        """Share of the predictions of each label that are true; NaN if it is never predicted."""
+        """Fraction of the predictions of each label that are true; NaN if it is never predicted."""
         return _shares(self.n_hits, self.n_predicted)
 
     @property
     def recall(self) -> npt.NDArray[np.float64]:
-        """Share of the examples with each label for which it is predicted; NaN if there are none."""
+        """Fraction of the examples with each label for which it is predicted; NaN if there are none."""
         return _shares(self.n_hits, self.support)
 
     @property
@@ -70,7 +70,7 @@ class LabelScores:
         return len(self.labels)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Make a dictionary of each label, that can be written as JSON, but for NaN.
+        """Return a dictionary for each label. They can be written as JSON, except for NaN.
 
         Examples
         --------
@@ -85,7 +85,7 @@ class LabelScores:
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Make a frame with a row for each label.
+        """Return a frame with a row for each label.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class LabelScores:
         return frames.make(self._columns(), backend)
 
     def to_text(self, n: int | None = None) -> str:
-        """Make a table of the first n labels, or of all, as text."""
+        """Format a table of the first n labels, or of all."""
         numbers = zip(self.support, self.n_predicted, self.precision, self.recall, self.f1, strict=True)
         lines = [f"{'support':>8}  {'predicted':>9}  {'precision':>9}  {'recall':>6}  {'F1':>6}  label"]
         for label, (support, predicted, precision, recall, f1) in list(zip(self.labels, numbers, strict=True))[:n]:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Predictions laid beside the truth: what all measures are computed from."""
+"""Predictions matched with the true labels, from which all metrics are computed."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Matches:
 
 
 def match(predictions: Predictions, Y: LabelRows, k: int | None = None) -> Matches:  # noqa: N803 (a matrix)
-    """Lay predictions, or the first k of each row, beside the truth. Everything is checked here."""
+    """Match predictions, or the first k of each row, with the true labels. All input is validated here."""
     if not isinstance(predictions, Predictions):
         raise InvalidInputError(
             "predictions-not-valid",
             "predictions must be what predict_many returns",
             got=type(predictions).__name__,
-            hint="Predictions.from_rows makes them of lists of (label, probability).",
+            hint="Predictions.from_rows converts lists of (label, probability).",
         )
     truth = as_labels(Y, len(predictions), "the predictions have")
     predicted_names = predictions.labels.tolist()
@@ -80,11 +80,11 @@ def match(predictions: Predictions, Y: LabelRows, k: int | None = None) -> Match
 
 
 def as_cutoffs(k: int | Iterable[int]) -> tuple[int, ...]:
-    """Check the k of "at k": one or several, ascending."""
+    """Validate one or several values of k; returns them in ascending order."""
     given = k if isinstance(k, Iterable) else [k]
     cutoffs = tuple(sorted({count("k", one) for one in given}))
     if not cutoffs:
-        raise InvalidParameterError("parameter-out-of-range", "k must be an integer or some of them", got="none")
+        raise InvalidParameterError("parameter-out-of-range", "k must be an integer or a list of integers", got="none")
     return cutoffs
 
 
@@ -98,7 +98,7 @@ def _rows(indptr: PointerArray) -> tuple[PointerArray, PointerArray]:
 
 
 def _distinct(keys: PointerArray) -> PointerArray:
-    """Sorted, each once. NumPy's own `unique` takes several times as long from version 2.3 on."""
+    """Return the distinct values, sorted. NumPy's own `unique` takes several times as long from version 2.3 on."""
     ascending = np.sort(keys)
     return ascending[np.diff(ascending, prepend=-1) > 0]
 
@@ -112,7 +112,7 @@ def _is_in(keys: PointerArray, ascending: PointerArray) -> npt.NDArray[np.bool_]
 
 
 def _check_types(predicted: list[Any], true: list[Any]) -> None:
-    """Refuse labels that would match if both sides had read them alike: 3 is not "3"."""
+    """Reject integers against strings: labels that would match if both sides used the same type, such as 3 and "3"."""
     texts, numbers = (predicted, true) if predicted and isinstance(predicted[0], str) else (true, predicted)
     if not all(isinstance(name, str) for name in texts) or any(isinstance(name, str) for name in numbers):
         return
@@ -136,5 +136,5 @@ def _check_distinct(keys: PointerArray, row: PointerArray, names: list[Any]) -> 
             "label-predicted-twice",
             f"label {names[place]!r} is predicted more than once",
             where=f"row {row[place]} of predictions",
-            hint="Name each label once.",
+            hint="List each label once.",
         )

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The definitions: what is added up of each example, and how measures are made of it.
+"""The definitions of the metrics: what is summed over examples, and how metrics are computed from the sums.
 
-Counts are integers and sums are exact, so that chunks can be added in any order and merged: the result is that of the
-whole, to the last bit. A measure of nothing is NaN.
+Counts are integers and sums are exact, so that chunks can be added and merged in any order: the result is bit for bit
+that of the whole. A metric over no examples is NaN.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ __all__ = ["LabelSets", "Probabilities", "PropensityScored", "Ranking"]
 _NAN = float("nan")
 _NEVER = np.iinfo(np.int64).max
 
-# Probabilities are float32: none but 1 itself is nearer to 1 than this. It keeps a wrong "certain" finite.
+# Probabilities are float32: only 1 itself is nearer to 1 than this. Clipping keeps the loss of a wrong certainty
+# finite.
 _SURE = 2.0**-24
 
-# The inverse of a smaller one may be too large for a float.
+# The inverse of a smaller propensity may overflow.
 _LEAST_PROPENSITY = 1e-300
 
 
@@ -116,7 +117,7 @@ class PropensityScored:
         inverse = self._inverse(matches.names)
         hit = matches.hit
         self._add(matches, self._gain, self._dcg, matches.row[hit], matches.rank[hit], inverse[matches.label[hit]])
-        # The best that can be predicted: the true labels, those of the least propensity first.
+        # The best possible prediction: the true labels, those with the lowest propensity first.
         values = inverse[matches.true_label]
         order = np.lexsort((-values, matches.true_row))
         starts = np.cumsum(matches.n_true) - matches.n_true
@@ -145,7 +146,7 @@ class PropensityScored:
             raise InvalidInputError(
                 "propensity-missing",
                 f"label {error.args[0]!r} has no propensity",
-                hint="oplt.metrics.propensities gives one to every label, new ones included.",
+                hint="oplt.metrics.propensities estimates one for every label, new labels included.",
             ) from None
         except (TypeError, ValueError) as error:
             raise InvalidInputError(
@@ -180,12 +181,12 @@ class PropensityScored:
 
 
 class LabelSets:
-    """What is counted for each label, and F1 of all predicted labels as a set."""
+    """Counts of each label, and F1 over the sets of predicted labels."""
 
     def __init__(self) -> None:
         self._ids: dict[Label, int] = {}
         self._n_rows = 0
-        # By label: how often it is true, predicted, and both; the best rank at which it was found.
+        # By label: the number of times it is true, predicted, and both; the best rank of a hit.
         self._n_true, self._n_predicted, self._n_hits = (np.zeros(0, dtype=np.int64) for _ in range(3))
         self._best_rank = np.zeros(0, dtype=np.int64)
         self._sample_f1 = ExactSums(1)
@@ -204,7 +205,7 @@ class LabelSets:
         self._n_rows += len(matches)
         n_hits = np.bincount(matches.row[matches.hit], minlength=len(matches))
         n_both = matches.n_true + matches.n_predicted
-        # Nothing predicted where nothing is true is right.
+        # An example with neither true nor predicted labels is correct.
         f1 = np.where(n_both > 0, 2 * n_hits / np.maximum(n_both, 1), 1.0)
         self._sample_f1.add(np.zeros(len(f1)), f1)
 
@@ -252,7 +253,7 @@ class LabelSets:
         return LabelScores(names[order], self._n_true[order], self._n_predicted[order], self._n_hits[order])
 
     def most_frequent(self) -> int:
-        """How many examples have the most frequent label."""
+        """Return the number of examples of the most frequent label."""
         return int(self._n_true.max(initial=0))
 
 
@@ -293,15 +294,15 @@ class Probabilities:
 
     @property
     def usable(self) -> bool:
-        """All scores so far are probabilities."""
+        """Whether all scores so far are probabilities."""
         return self._no_probability is None
 
     def _stretches(self, k: int) -> int:
-        """How many there are up to k."""
+        """Return the number of stretches up to k."""
         if not self.usable:
             raise InvalidInputError(
                 "score-not-a-probability",
-                "log-loss and calibration need probabilities, from 0 to 1",
+                "log-loss and ECE need probabilities from 0 to 1",
                 got=f"the score {self._no_probability}",
             )
         return self._cutoffs.index(k) + 1

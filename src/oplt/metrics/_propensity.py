@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Propensities of labels: how likely a label that is relevant is to be observed."""
+"""Propensities of labels: the probability that a relevant label is observed."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ PROPENSITY_PARAMETERS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "Amazon-670K": (0.6, 2.6),
     }
 )
-"""A and B of the data sets of the paper (its appendix, after Jain et al. 2016); 0.55 and 1.5 for any other set."""
+"""A and B for the data sets of the paper (its appendix, after Jain et al. 2016); use 0.55 and 1.5 for any other."""
 
 
 class Propensities(dict[Label, float]):
-    """Propensities by label. A label that is not among them has that of a label never observed, `unseen`.
+    """Propensities by label. Any other label has the propensity `unseen`, that of a label that was never observed.
 
     Examples
     --------
@@ -56,22 +56,22 @@ def propensities(
 ) -> Propensities:
     """Estimate the propensities of labels by the model of Jain et al. (KDD 2016).
 
-    A label that N_j of N training examples have is observed, where it is relevant, with probability
-    p_j = 1 / (1 + C·(N_j + B)^(-A)), where C = (ln N - 1)·(B + 1)^A. Rare labels are missed more often.
+    Where it is relevant, a label that occurs in N_j of N training examples is observed with probability p_j = 1 / (1 +
+    C·(N_j + B)^(-A)), where C = (ln N - 1)·(B + 1)^A. Rare labels are missed more often.
 
     Parameters
     ----------
     label_counts
-        How many training examples have each label, at most `n_examples`: by name, or an array, whose places are the
-        names.
+        Number of training examples of each label, at most `n_examples`: a mapping from labels to counts, or an array of
+        counts, in which label i is at index i.
     n_examples
         Number of training examples, at least 3 (so that C is positive).
     a, b
-        A and B of the model, which depend on the data set: see `PROPENSITY_PARAMETERS`.
+        Parameters A and B of the model, which depend on the data set: see `PROPENSITY_PARAMETERS`.
 
     Returns
     -------
-    The propensities by label. Any other label (one that is new in the test set) has the propensity for N_j = 0.
+    The propensities by label. Any other label (such as one that is new in the test set) has the propensity for N_j = 0.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""All measures of a stream of predictions, chunk by chunk."""
+"""All metrics of a stream of predictions, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ DEFAULT_BINS = 15
 
 
 class Scores:
-    """Measures of predictions that come in chunks.
+    """Metrics of predictions that arrive in chunks.
 
-    Chunks may be cut and merged in any way: the measures are those of the whole, to the last bit. Memory grows with the
-    number of distinct labels only. Before any example, and wherever a measure is not defined, it is NaN.
+    Data may be split into chunks and merged in any way: the metrics are bit for bit those of the whole. Memory grows
+    only with the number of distinct labels. A metric that is undefined, as all are before the first example, is NaN.
 
     Parameters
     ----------
     k
-        One or several numbers of labels at which to measure.
+        One or several cutoffs: the numbers of top labels to evaluate.
     propensities
-        What `propensities` gives, for PSP@k and PSnDCG@k, or any mapping from labels to propensities. The former knows
-        a propensity for new labels; a label that the latter lacks is an error.
+        Propensities for PSP@k and PSnDCG@k: the result of `propensities`, or any mapping from labels to propensities.
+        The former has a propensity for new labels; with the latter, a label without one is an error.
     bins
-        Bins of equal width for the calibration error.
+        Number of equal-width bins for the calibration error.
 
     Examples
     --------
@@ -65,27 +65,27 @@ class Scores:
         self._probabilities = Probabilities(self._cutoffs, self._bins)
 
     def add(self, predictions: Predictions, Y: LabelRows) -> None:  # noqa: N803 (a matrix)
-        """Add examples: what was predicted, best first, and their true labels in any form that `learn_many` takes."""
+        """Add examples: their predictions, best first, and their true labels in any form that `learn_many` accepts."""
         matches = match(predictions, Y)
         if self._propensity is not None:
-            self._propensity.add(matches)  # first: it may lack a propensity, and then nothing has changed
+            self._propensity.add(matches)  # first: it raises if a propensity is missing
         self._ranking.add(matches)
         self._sets.add(matches)
         self._probabilities.add(matches)
 
     def merge(self, other: Scores) -> None:
-        """Add all that another has seen. It must have been made with the same arguments."""
+        """Add the examples of another `Scores`, which must have been made with the same arguments."""
         if not isinstance(other, Scores):
             raise InvalidInputError("scores-not-valid", "other must be Scores", got=type(other).__name__)
         if (self._cutoffs, self._bins) != (other._cutoffs, other._bins):
             raise InvalidInputError(
                 "scores-differ",
-                f"scores with k={self._cutoffs} and bins={self._bins} cannot take in others",
+                f"only scores with k={self._cutoffs} and bins={self._bins} can be merged into these",
                 got=f"k={other._cutoffs} and bins={other._bins}",
             )
         if _propensities_of(self) != _propensities_of(other):
             raise InvalidInputError(
-                "scores-differ", "scores cannot take in those that were made with other propensities"
+                "scores-differ", "scores that were made with different propensities cannot be merged"
             )
         if self._propensity is not None and other._propensity is not None:
             self._propensity.merge(other._propensity)
@@ -95,7 +95,7 @@ class Scores:
 
     @property
     def k(self) -> tuple[int, ...]:
-        """Where it measures."""
+        """The cutoffs."""
         return self._cutoffs
 
     @property
@@ -104,78 +104,78 @@ class Scores:
         return self._ranking.n_rows
 
     def precision(self, k: int) -> float:
-        """P@k: share of the first k that are true. It divides by k, however many were predicted."""
+        """P@k: the fraction of the first k labels that are true. The divisor is k even if fewer were predicted."""
         return self._ranking.precision(self._known(k))
 
     def recall(self, k: int) -> float:
-        """R@k: share of the true labels that are among the first k; mean of the examples that have labels."""
+        """R@k: the fraction of the true labels among the first k, averaged over the examples that have labels."""
         return self._ranking.recall(self._known(k))
 
     def ndcg(self, k: int) -> float:
-        """Sum 1 / log2(rank + 1) over the hits among the first k, divided by the best possible: nDCG@k.
+        """nDCG@k: the sum of 1 / log2(rank + 1) over the hits among the first k, divided by the best possible sum.
 
-        Mean of the examples that have labels.
+        It is averaged over the examples that have labels.
         """
         return self._ranking.ndcg(self._known(k))
 
     def psp(self, k: int) -> float:
-        """PSP@k: P@k in which a hit counts 1 / propensity, divided by that of the best possible predictions."""
+        """PSP@k: propensity-scored P@k, in which a hit counts 1 / propensity, divided by the best possible."""
         return self._with_propensities().precision(self._known(k))
 
     def psndcg(self, k: int) -> float:
-        """PSnDCG@k: nDCG@k in which a hit counts 1 / propensity, divided by that of the best possible predictions."""
+        """PSnDCG@k: propensity-scored nDCG@k, in which a hit counts 1 / propensity, divided by the best possible."""
         return self._with_propensities().ndcg(self._known(k))
 
     def coverage(self, k: int) -> float:
-        """Share of the labels that occur which are found among the first k of some example: coverage@k."""
+        """Coverage@k: the fraction of the true labels that are among the first k of at least one example with them."""
         return self._sets.coverage(self._known(k))
 
     def log_loss(self, k: int) -> float:
-        """Mean of -ln p of the true and -ln(1 - p) of the wrong labels among the first k.
+        """Log-loss@k: the mean of -ln p over true labels and of -ln(1 - p) over wrong labels among the first k.
 
         A label that is not predicted has no probability and does not count. Probabilities nearer to 0 or 1 than 2^-24
-        are taken as if they were so near.
+        are clipped to that distance.
         """
         return self._probabilities.log_loss(self._known(k))
 
     def ece(self, k: int) -> float:
-        """ECE@k: gap between probability and share of true labels in bins of the first k labels, weighted by size."""
+        """ECE@k: expected calibration error of the first k labels, in bins of equal width weighted by their size."""
         return self._probabilities.ece(self._known(k))
 
     @property
     def accuracy(self) -> float:
-        """Share of the examples whose first label is true. For multi-class problems; the same as P@1."""
+        """Fraction of the examples whose first predicted label is true, for multi-class problems; equals P@1."""
         return self._ranking.accuracy()
 
     @property
     def entropy_reduction(self) -> float:
-        """log2 of the accuracy, less that of the best constant prediction: the label that most examples have."""
+        """log2 of the accuracy minus log2 of the accuracy of always predicting the most frequent label."""
         return entropy_reduction_of(self._ranking, self._sets)
 
     @property
     def micro_f1(self) -> float:
-        """F1 of all pairs of example and label. All predicted labels count: ask the model for a threshold."""
+        """F1 over all pairs of example and label. All predicted labels count: predict with a threshold."""
         return self._sets.micro_f1()
 
     @property
     def macro_f1(self) -> float:
-        """Mean of the F1 of the labels that are true or predicted somewhere."""
+        """Mean F1 of the labels that are true or predicted at least once."""
         return self._sets.macro_f1()
 
     @property
     def sample_f1(self) -> float:
-        """Mean of the F1 of the examples. It is 1 where nothing is true and nothing predicted."""
+        """Mean F1 of the examples; 1 where there are neither true nor predicted labels."""
         return self._sets.sample_f1()
 
     def by_label(self) -> LabelScores:
-        """Support, precision, recall and F1 of each label that is true or predicted somewhere.
+        """Support, precision, recall and F1 of each label that is true or predicted at least once.
 
-        All predicted labels count: ask the model for a threshold. Chunks that are added later do not change it.
+        All predicted labels count: predict with a threshold. Chunks that are added later do not change the result.
         """
         return self._sets.by_label()
 
     def result(self) -> dict[str, float]:
-        """All measures by name. Without propensities there is no PSP; without probabilities no log-loss and no ECE."""
+        """All metrics by name; PSP and PSnDCG need propensities, log-loss and ECE need probabilities."""
         at_k = {"P": self.precision, "R": self.recall, "nDCG": self.ndcg, "coverage": self.coverage}
         if self._propensity is not None:
             at_k |= {"PSP": self.psp, "PSnDCG": self.psndcg}
@@ -189,7 +189,9 @@ class Scores:
     def _known(self, k: int) -> int:
         if k not in self._cutoffs:
             raise InvalidParameterError(
-                "k-not-measured", f"k must be one that these scores were made with, k={self._cutoffs}", got=briefly(k)
+                "k-not-measured",
+                f"k must be one of the cutoffs of these scores, {self._cutoffs}",
+                got=briefly(k),
             )
         return k
 
@@ -198,7 +200,7 @@ class Scores:
             raise InvalidParameterError(
                 "no-propensities",
                 "these scores were made without propensities",
-                hint="Give them as Scores(propensities=...).",
+                hint="Pass Scores(propensities=...).",
             )
         return self._propensity
 
@@ -208,7 +210,7 @@ class Scores:
 
 
 def _propensities_of(scores: Scores) -> tuple[Mapping[Label, float], float | None] | None:
-    """Those of known labels, and that of all others if they have one."""
+    """Return the propensities of known labels, and that of all others if there is one."""
     if scores._propensity is None:
         return None
     propensities = scores._propensity.propensities
@@ -216,7 +218,7 @@ def _propensities_of(scores: Scores) -> tuple[Mapping[Label, float], float | Non
 
 
 def entropy_reduction_of(ranking: Ranking, sets: LabelSets) -> float:
-    """Bits, as the paper's section on few-shot learning defines them; -inf if nothing was right."""
+    """Compute the entropy reduction in bits, as in the paper's section on few-shot learning; -inf without hits."""
     n_constant = sets.most_frequent()
     if not n_constant:
         return float("nan")

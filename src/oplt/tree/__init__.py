@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Trees as values: `LabelTree`, trees built ahead of training, and tree files.
+"""Label trees: the `LabelTree` class, functions that build trees ahead of training, and tree files.
 
-`OnlinePLT.from_tree` starts from any of them, and `tree` of a model is one.
+`OnlinePLT.from_tree` starts from any of them, and the `tree` of a model is one.
 """
 
 from oplt.tree._builders import balanced_random, complete, from_parents, kmeans

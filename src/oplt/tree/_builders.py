@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Trees built ahead of training: from examples, from a taxonomy, in order or at random."""
+"""Trees built ahead of training: from examples, from a taxonomy, from a list of labels in order or at random."""
 
 from __future__ import annotations
 
@@ -30,27 +30,29 @@ def kmeans(
     seed: int = 0,
     threads: int = 1,
 ) -> LabelTree:
-    """Put labels that look alike near each other: hierarchical balanced 2-means, as Parabel does.
+    """Cluster similar labels by hierarchical balanced 2-means, as Parabel does.
 
-    A label's vector is the sum of its examples, each scaled to norm 1, scaled to norm 1 itself. A set of labels is
-    halved by spherical 2-means from two of its labels at random: those that are most nearer to the first centroid than
-    to the second become the first half, centroids are made anew, and so on until the mean similarity of labels and
-    centroids gains less than 0.0001. For an arity of 4 the halves are halved again; in general, a set that is to
-    become k clusters is cut into ⌈k/2⌉ and ⌊k/2⌋ parts of it, so that clusters of a node differ by one label at most.
+    The vector of a label is the normalized sum of its examples, each scaled to norm 1. A set of labels is split in two
+    by balanced spherical 2-means, which starts from two random labels as centroids: the half of the labels that prefer
+    the first centroid to the second most strongly forms the first cluster, the centroids are recomputed, and so on
+    until the mean similarity of labels to their centroids improves by less than 0.0001. For an arity of 4, each half is
+    split again; in general, a set that is to become k clusters is split in the ratio ⌈k/2⌉ to ⌊k/2⌋, so that the
+    clusters of a node differ in size by at most one label.
 
     Parameters
     ----------
     X, Y
-        Features and labels of examples, in any form that `OnlinePLT.learn_many` takes. Only labels that occur are in
-        the tree.
+        Features and labels of examples, in any form that `OnlinePLT.learn_many` accepts. The tree has the labels that
+        occur in them.
     arity
-        Children of an internal node.
+        Number of children of an internal node.
     max_leaves
-        A set of so many labels is not divided any more: they become the leaves of one node. At least `arity`.
+        A set of at most `max_leaves` labels is not split further: the labels become the leaves of one node. At least
+        `arity`.
     seed
-        Of the first centroids.
+        Seed of the random choice of initial centroids.
     threads
-        How many work at once. The tree does not depend on it, nor on the machine.
+        Number of threads. The tree depends neither on it nor on the machine.
 
     References
     ----------
@@ -74,7 +76,7 @@ def kmeans(
 
 
 def cluster(rows: NamedRows, labels: NamedLabels, settings: Settings, threads: int) -> LabelTree:
-    """Do what `kmeans` does, with checked examples and with the arity, max_leaves and seed of the settings."""
+    """Build the tree of `kmeans` from validated examples, with the arity, max_leaves and seed of the settings."""
     parents, ids, names = _core.cluster_labels(
         rows.indptr,
         rows.names,
@@ -90,7 +92,7 @@ def cluster(rows: NamedRows, labels: NamedLabels, settings: Settings, threads: i
 
 
 def balanced_random(labels: Iterable[Label], *, arity: int = 2, max_leaves: int = 100, seed: int = 0) -> LabelTree:
-    """Put labels anywhere: the tree has the form of that of `kmeans`, with the labels in random order.
+    """Build a tree of the same shape as that of `kmeans`, with the labels in random order.
 
     Parameters
     ----------
@@ -99,7 +101,7 @@ def balanced_random(labels: Iterable[Label], *, arity: int = 2, max_leaves: int 
     arity, max_leaves
         As for `kmeans`.
     seed
-        Of the order. The same on every machine.
+        Seed of the random order, which is the same on every machine.
 
     Examples
     --------
@@ -116,14 +118,14 @@ def balanced_random(labels: Iterable[Label], *, arity: int = 2, max_leaves: int 
 
 
 def complete(labels: Iterable[Label], *, arity: int = 2) -> LabelTree:
-    """Make the complete tree: all levels are full but the last, which is filled from the left.
+    """Build the complete tree: all levels are full except the last, which is filled from the left.
 
     Parameters
     ----------
     labels
         Distinct strings or integers, from left to right.
     arity
-        Children of an internal node (the last one may have fewer).
+        Number of children of an internal node (the last one may have fewer).
 
     Examples
     --------
@@ -144,17 +146,17 @@ def complete(labels: Iterable[Label], *, arity: int = 2) -> LabelTree:
 
 
 def from_parents(parents: Mapping[Label, Label | None], *, labels: Iterable[Label] | None = None) -> LabelTree:
-    """Make a tree from a taxonomy.
+    """Build a tree from a taxonomy.
 
     Parameters
     ----------
     parents
-        The parent of each category, None for a root. Several roots get a common one. A parent must itself be a key, so
-        that a misspelt one is noticed.
+        The parent of each category, None for a root. Several roots are joined under a common one. Every parent must
+        itself be a key, so that misspelt names are caught.
     labels
-        Categories that are labels. By default, those without children are. A label that has children gets a leaf of its
-        own beside them. Branches without labels are left out, and a node that would have one child only is replaced
-        by it: its classifier would have nothing to tell apart.
+        The categories that are labels; by default, those without children. A label that has children gets a leaf of its
+        own beside them. Branches without labels are left out, and a node that would have a single child is replaced by
+        that child, since its classifier would have nothing to distinguish.
 
     Examples
     --------
@@ -177,7 +179,7 @@ def from_parents(parents: Mapping[Label, Label | None], *, labels: Iterable[Labe
         raise InvalidInputError(
             "unknown-label",
             f"the label {unknown!r} is not in the taxonomy",
-            hint="Add it to parents, with None if it is a root.",
+            hint="Add it to parents, with the parent None if it is a root.",
         )
     nested: dict[Label | None, Any] = {}  # a label, or a list as of `LabelTree.from_nested`
     for name in reversed(order):
@@ -204,15 +206,15 @@ def _children(parents: Mapping[Label, Label | None]) -> dict[Label | None, list[
         if parent not in children:
             raise InvalidInputError(
                 "tree-not-valid",
-                f"the parent of {name!r}, {parent!r}, is not a name itself",
-                hint="Add it, with None if it is a root.",
+                f"the parent of {name!r}, {parent!r}, is not a key of parents itself",
+                hint="Add it, with the parent None if it is a root.",
             )
         children[parent].append(name)
     return children
 
 
 def _cycle(parents: Mapping[Label, Any], unreachable: set[Label]) -> str:
-    """Whoever is not below a root is in a cycle or below one."""
+    """Describe a cycle. A name that is not below a root is in a cycle or below one."""
     way = [next(name for name in parents if name in unreachable)]
     while way[-1] not in way[:-1]:
         way.append(parents[way[-1]])
@@ -220,7 +222,7 @@ def _cycle(parents: Mapping[Label, Any], unreachable: set[Label]) -> str:
 
 
 def _shape(arity: int, max_leaves: int, seed: int) -> Settings:
-    """Check what models have as settings, too."""
+    """Validate the parameters that are also settings of models."""
     return Settings(arity=arity, max_leaves=max_leaves, seed=seed)
 
 
@@ -233,12 +235,12 @@ def _distinct(labels: Iterable[Label]) -> list[Label]:
     seen: set[Label] = set()
     for i, name in enumerate(names):
         if name in seen:
-            raise InvalidInputError("label-twice", f"label {i}, {name!r}, occurs twice, but each label has one leaf")
+            raise InvalidInputError("label-twice", f"label {i}, {name!r}, occurs twice, but labels must be distinct")
         seen.add(name)
     return names
 
 
 def _named(parents: IdArray, ids: IdArray, names: list[Label]) -> LabelTree:
-    """Make a tree of what the core returns."""
+    """Make a tree from the arrays that the core returns."""
     labels = [None if label == _core.NONE else names[label] for label in ids.tolist()]
     return LabelTree(np.where(parents == _core.NONE, -1, parents.astype(np.int64)), labels)

@@ -18,22 +18,22 @@ from oplt.wording import briefly
 
 __all__ = ["load", "save"]
 
-_HEADER = "oplt-tree 1"  # the last is the version of the format
-_FIRST_NODE = 2  # the line of node 0: lines count from 1, and the first one is the header
+_HEADER = "oplt-tree 1"  # name and version of the format
+_FIRST_NODE = 2  # the line of node 0, counted from 1, after the header
 _NODE = re.compile(r"(-1|[0-9]{1,18})(?:\t(.+))?")
 
 
 def save(tree: LabelTree, path: str | os.PathLike[str]) -> None:
     r"""Write a tree to a text file.
 
-    The first line is ``oplt-tree 1``. Each other line is a node, 0, 1, 2, … in this order: its parent (-1 for node 0,
-    the root) and, for a leaf, a tab and its label in JSON: a string or an integer. The file holds the old content or
-    the new, whatever happens meanwhile, and only a file that holds a tree is overwritten.
+    The first line is ``oplt-tree 1``. The following lines describe the nodes 0, 1, 2, …, one per line: the parent of
+    the node (-1 for node 0, the root) and, for a leaf, a tab and its label in JSON, a string or an integer. The write
+    is atomic, and an existing file is overwritten only if it holds a tree.
 
     Parameters
     ----------
     tree
-        What `tree` of a model gives, or any other.
+        The tree of a model, or any other.
     path
         File to write.
 
@@ -62,7 +62,7 @@ def _line(parent: int, label: Label | None) -> str:
 
 
 def load(path: str | os.PathLike[str]) -> LabelTree:
-    r"""Read a tree that `save` wrote, or somebody's program in its format.
+    r"""Read a tree file, written by `save` or by another program in the same format.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def load(path: str | os.PathLike[str]) -> LabelTree:
     Raises
     ------
     InvalidInputError
-        If the file is not a tree, naming the first line that is wrong.
+        If the file is not a tree; the message names the first invalid line.
 
     Examples
     --------
@@ -99,12 +99,12 @@ def _tree(content: bytes) -> LabelTree:
         what = f"byte {content[error.start]:#04x} is not UTF-8"
         raise InvalidInputError("not-utf-8", what, where=f"line {line}") from None
     if lines[0] != _HEADER:
-        what = f"another version of the format: this oplt reads '{_HEADER}'"
+        what = f"the file has a different version of the format; this version of oplt reads '{_HEADER}'"
         raise InvalidInputError("format-version-unknown", what, where=_line_of(-1), got=briefly(lines[0]))
     while len(lines) > 1 and not lines[-1]:
         lines.pop()
     if len(lines) == 1:
-        raise _wrong(0, "there is no node; a tree has a root at least, whose line is -1")
+        raise _wrong(0, "the file has no nodes; a tree has at least a root, whose line is -1")
     nodes = [_parsed(node, line) for node, line in enumerate(lines[1:])]
     return LabelTree._placed([parent for parent, _ in nodes], [label for _, label in nodes], _line_of)
 
@@ -112,7 +112,11 @@ def _tree(content: bytes) -> LabelTree:
 def _parsed(node: int, line: str) -> tuple[int, Label | None]:
     found = _NODE.fullmatch(line)
     if found is None:
-        raise _wrong(node, "a node is its parent's number and, for a leaf, a tab and a label", got=briefly(line))
+        raise _wrong(
+            node,
+            "the line must hold the number of the node's parent and, for a leaf, a tab and a label",
+            got=briefly(line),
+        )
     parent = int(found[1])
     if found[2] is None:
         return parent, None
@@ -120,7 +124,7 @@ def _parsed(node: int, line: str) -> tuple[int, Label | None]:
         label: Any = json.loads(found[2])
     except (ValueError, RecursionError) as error:
         raise _wrong(node, f"the label is not JSON: {error}", got=briefly(found[2])) from None
-    if label is None:  # to the tree, it would be none
+    if label is None:  # the tree would take it for an internal node
         raise _wrong(node, "the label must be a non-empty string or an integer", got="null")
     return parent, label
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The tree of a model as a value: to look at, to keep, to start another model from."""
+"""The tree of a model as a value, which can be inspected, saved, or passed to another model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["LabelTree"]
 _ROOT = -1  # the root's entry among the parents
 
 
-# Where a node is, for people: its number, or its line in a file.
+# The place of a node in error messages: its number, or its line in a file.
 Place = Callable[[int], str]
 
 
@@ -37,8 +37,8 @@ class LabelTree:
     parents
         The parent of each node. Node 0 is the root; its parent is -1.
     labels
-        The label of each leaf, a string or an integer that no other leaf has; None for internal nodes. In the tree of a
-        model that has not seen a label yet, the root stands alone, without one.
+        The label of each leaf, a distinct string or integer; None for internal nodes. The tree of a model that has no
+        labels yet is a root without a label.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class LabelTree:
 
     @classmethod
     def _placed(cls, parents: npt.ArrayLike, labels: Iterable[Label | None], place: Place) -> LabelTree:
-        """Make a tree whose errors tell where a node was found."""
+        """Make a tree; `place` says in error messages where a node was found."""
         tree = cls.__new__(cls)
         tree._fill(parents, labels, place)
         return tree
@@ -75,9 +75,9 @@ class LabelTree:
     def _check_form(self, place: Place) -> None:
         for node, (children, label) in enumerate(zip(self._children, self.labels, strict=True)):
             if label is None and not children and self.n_nodes > 1:
-                raise _wrong(place(node), "the node has neither children nor a label, but each leaf has a label")
+                raise _wrong(place(node), "the node has neither children nor a label, but every leaf needs a label")
             if label is not None and children:
-                raise _wrong(place(node), f"the node has children and the label {label!r}, but only leaves have one")
+                raise _wrong(place(node), f"the node has the label {label!r} and children, but only leaves have labels")
         reached = [0]
         for node in reached:  # grows while it is walked through
             reached.extend(self._children[node])
@@ -87,10 +87,10 @@ class LabelTree:
 
     @classmethod
     def from_nested(cls, nested: Sequence[Any]) -> LabelTree:
-        """Make a tree from lists of labels and of further lists, level by level."""
+        """Make a tree from nested lists of labels; nodes are numbered level by level."""
         if not isinstance(nested, (list, tuple)):
             raise InvalidInputError(
-                "tree-not-valid", "nested must be a list of labels and of further lists", got=briefly(nested)
+                "tree-not-valid", "nested must be a list of labels and nested lists", got=briefly(nested)
             )
         parents, labels = [_ROOT], [None]
         queue: list[tuple[int, Any]] = [(0, nested)]
@@ -99,7 +99,7 @@ class LabelTree:
             for child in children:
                 is_leaf = not isinstance(child, (list, tuple))
                 if not is_leaf:
-                    if id(child) in seen:  # the walk would go round for ever, or find its labels again
+                    if id(child) in seen:  # otherwise the walk would never end, or would find the same labels twice
                         raise InvalidInputError(
                             "tree-not-valid",
                             f"nested holds the list {briefly(child)} more than once, but each node has one parent",
@@ -122,7 +122,7 @@ class LabelTree:
 
     @property
     def depth(self) -> int:
-        """Edges on the longest way from the root to a leaf."""
+        """Number of edges on the longest path from the root to a leaf."""
         depth, level = -1, [0]
         while level:
             depth, level = depth + 1, [child for node in level for child in self._children[node]]
@@ -138,7 +138,7 @@ class LabelTree:
         return [node for node, _ in labelled], [label for _, label in labelled]
 
     def to_nested(self) -> list[Any]:
-        """Make lists of labels and of further lists: undoes `from_nested`, but for the numbers of the nodes."""
+        """Return nested lists of labels: the inverse of `from_nested`, except for the numbers of the nodes."""
         nested: dict[int, Any] = {node: [] for node in range(self.n_nodes)}
         for node, children in enumerate(self._children):
             nested[node].extend(nested[child] if self._children[child] else self.labels[child] for child in children)
@@ -180,7 +180,7 @@ def _checked_parents(parents: npt.ArrayLike, place: Place) -> npt.NDArray[np.int
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
         raise InvalidInputError(
             "tree-not-valid",
-            "the parents of a tree must be a list of integers, at least one",
+            "the parents of a tree must be a non-empty list of integers",
             got=briefly(parents),
         )
     is_root = np.arange(len(array)) == 0
@@ -197,12 +197,12 @@ def _checked_parents(parents: npt.ArrayLike, place: Place) -> npt.NDArray[np.int
 def _checked_labels(labels: Iterable[Label | None], n_nodes: int, place: Place) -> tuple[Label | None, ...]:
     if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
         raise InvalidInputError(
-            "tree-not-valid", "the labels of a tree must be a list, None for internal nodes", got=briefly(labels)
+            "tree-not-valid", "the labels of a tree must be a list, with None for internal nodes", got=briefly(labels)
         )
     given = list(labels)
     if len(given) != n_nodes:
         raise InvalidInputError(
-            "tree-not-valid", f"the tree has {n_nodes} parents but {len(given)} labels: each node needs both"
+            "tree-not-valid", f"the tree has {n_nodes} parents but {len(given)} labels: both need one entry per node"
         )
     leaves = [node for node, label in enumerate(given) if label is not None]
     names = [given[node] for node in leaves]
@@ -212,6 +212,6 @@ def _checked_labels(labels: Iterable[Label | None], n_nodes: int, place: Place) 
     leaf_of: dict[Label, int] = {}
     for node, name in zip(leaves, plain_names(names), strict=True):
         if leaf_of.setdefault(name, node) != node:
-            raise _wrong(place(node), f"the label {name!r} is that of {place(leaf_of[name])}, too")
+            raise _wrong(place(node), f"the label {name!r} is already the label of {place(leaf_of[name])}")
         given[node] = name
     return tuple(given)

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The one place where examples are checked: features or texts, labels and weights.
+"""Validation of examples: features or texts, labels and weights.
 
-What users hand in becomes what the core takes, before anything is learnt. Whoever knows better where an example came
-from, a line of a file or an example of a stream, adds that to the errors raised here (`OpltError.at`).
+All input is validated here and converted to what the core takes, before the model changes. Callers that know where an
+example came from, such as the line of a file, add that to the errors raised here (`OpltError.at`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ = [
 
 
 def as_input(x: Row | str, *, texts: bool, pattern: re.Pattern[str] | None = None) -> NamedRows | Texts:
-    """Features or text of one example, as the model takes one or the other."""
+    """Validate one example: its text if the model takes texts, otherwise its features."""
     return replace(as_text(x), pattern=pattern) if texts else as_row(cast("Row", x))
 
 
@@ -63,5 +63,5 @@ def as_inputs(
     texts: bool,
     pattern: re.Pattern[str] | None = None,
 ) -> NamedRows | Texts:
-    """Features or texts of many examples."""
+    """Validate many examples: texts if the model takes texts, otherwise features."""
     return replace(as_texts(X), pattern=pattern) if texts else as_rows(cast("Rows", X))

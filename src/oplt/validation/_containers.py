@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Examples as the core takes them: rows of features, texts, labels."""
+"""Validated examples in the form that the core takes: rows of features, texts, labels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Names = list[Any] | npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class NamedLabels:
-    """Rows of names end to end: row i is [indptr[i], indptr[i + 1])."""
+    """Concatenated rows of names: row i is [indptr[i], indptr[i + 1])."""
 
     indptr: PointerArray
     names: Names
@@ -37,7 +37,7 @@ class NamedLabels:
 
 
 class Origin(Enum):
-    """What rows of features were made of."""
+    """The kind of input that rows of features were made from."""
 
     MAPPINGS = "mappings"
     MATRIX = "a sparse matrix"
@@ -47,7 +47,7 @@ class Origin(Enum):
 
 @dataclass(frozen=True)
 class NamedRows:
-    """Rows of distinct names with their non-zero values; and what they were made of, of how many columns."""
+    """Rows of distinct names with their non-zero values; also the kind of input and its number of columns."""
 
     indptr: PointerArray
     names: Names
@@ -70,7 +70,7 @@ class NamedRows:
 
 @dataclass(frozen=True)
 class Texts:
-    """Examples as texts; and the pattern of their words, if it is not the core that finds them."""
+    """Examples as texts; also the token pattern, unless the core tokenizes them."""
 
     texts: list[str]
     pattern: re.Pattern[str] | None = None
@@ -93,5 +93,5 @@ class Texts:
 
 
 def listed(names: Names) -> list[Any]:
-    """Names of columns as Python's integers; others as they are."""
+    """Convert arrays of column numbers to Python integers; lists of names are returned as they are."""
     return names if isinstance(names, list) else names.tolist()

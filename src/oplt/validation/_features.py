@@ -26,11 +26,11 @@ from oplt.wording import briefly
 
 __all__ = ["as_row", "as_rows", "check_features", "frame_rows", "mapping_rows"]
 
-_TAKES_TEXTS = 'A model that takes texts is made with features="text".'
+_TAKES_TEXTS = 'To train on texts, create the model with features="text".'
 
 
 def as_row(x: Row) -> NamedRows:
-    """Features of one example: a mapping, or values whose places are their names."""
+    """Validate the features of one example: a mapping, or a list of values named by position."""
     if isinstance(x, Mapping):
         return mapping_rows([x], None)
     if _is_vector(x):
@@ -42,7 +42,7 @@ def as_row(x: Row) -> NamedRows:
 
 
 def as_rows(X: Rows) -> NamedRows:  # noqa: N803 (a matrix)
-    """Features of many examples: a sparse or 2-D NumPy matrix, a frame, or mappings from names to values."""
+    """Validate the features of many examples: a sparse or 2-D NumPy matrix, a frame, or mappings."""
     if isinstance(X, NamedRows):
         return X
     if frames.is_frame(X):
@@ -65,12 +65,12 @@ def as_rows(X: Rows) -> NamedRows:  # noqa: N803 (a matrix)
 
 
 def check_features(x: Mapping[Any, Any]) -> None:
-    """Check the names and values of one example: what `as_row` does, of a mapping that is used as it is."""
+    """Validate the names and values of a mapping in place, as `as_row` does."""
     try:
         values = array("d", x.values())
     except (TypeError, OverflowError):
         raise no_number(x) from None
-    # min and max may overlook NaN, but no sum does.
+    # min and max may miss NaN, but a sum does not.
     if values and (max(values) > LARGEST_VALUE or min(values) < -LARGEST_VALUE or isnan(sum(values))):
         name = next(name for name, value in x.items() if not abs(float(value)) <= LARGEST_VALUE)
         raise bad_value(name, as_parsed(x[name]))
@@ -86,7 +86,7 @@ def frame_rows(frame: Any) -> NamedRows:
             raise InvalidInputError(
                 "rows-not-valid",
                 "X is a single column",
-                hint="Give a frame of columns, such as df[['name']], or a column of mappings or of lists of numbers.",
+                hint="Pass a frame, such as df[['name']], or a column of mappings or of lists of numbers.",
             )
         return mapping_rows(values)
     names, matrix = frames.as_columns(frame, "X")
@@ -96,7 +96,7 @@ def frame_rows(frame: Any) -> NamedRows:
 
 
 def mapping_rows(rows: Iterable[Row], what: str | None = "X") -> NamedRows:
-    """Features of mappings, which are rows of `what`; None: of a single one, which has no place."""
+    """Validate the features of mappings. Errors name the row of `what`, unless it is None, for a single example."""
     names: list[Any] = []
     values = array("d")
     pointers = [0]
@@ -117,14 +117,14 @@ def mapping_rows(rows: Iterable[Row], what: str | None = "X") -> NamedRows:
 
 
 def _is_vector(x: Any) -> bool:
-    """Tell the values of one example, such as an embedding, whose places are the names of its features."""
+    """Tell whether it is a list of values, such as an embedding, whose features are named by position."""
     if isinstance(x, np.ndarray):
         return x.ndim == 1 and x.size > 0 and x.dtype.kind in "biuf"
     return isinstance(x, (list, tuple, array)) and len(x) > 0 and all(isinstance(value, Real) for value in x)
 
 
 def _stacked(rows: Sequence[Any]) -> npt.NDArray[Any]:
-    """Make a matrix of the values of many examples."""
+    """Make a matrix of the lists of values of many examples."""
     width = len(rows[0])
     for i, row in enumerate(rows):
         if not _is_vector(row):

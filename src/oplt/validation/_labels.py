@@ -21,7 +21,7 @@ from oplt.wording import briefly
 
 __all__ = ["as_labels", "as_labels_of_one", "check_labels", "is_indicator", "refuse_indicator"]
 
-_NO_LABELS = "Give [] for an example without labels."
+_NO_LABELS = "Pass [] for an example without labels."
 _NOTHING = ("None", "nan", "an empty string")  # which people write where there is no label
 _INDICATORS = ("True", "False", "0.0", "1.0")
 _NO_MATRIX = "Pass a matrix of 0 and 1 as numpy.array(Y), and class numbers as integers."
@@ -29,7 +29,7 @@ _ROWS_LOOKED_AT = 100  # for rows of 0 and 1 that are no lists of labels
 
 
 def as_labels(Y: LabelRows, n_rows: int, others_have: str = "X has") -> NamedLabels:  # noqa: N803 (a matrix)
-    """Labels of many examples: a list of labels or a single one for each, or an indicator matrix or frame."""
+    """Validate the labels of many examples: lists of labels, single labels, or an indicator matrix or frame."""
     if frames.is_frame(Y):
         labels = _frame_labels(Y)
     elif sp.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim > 1):
@@ -47,18 +47,18 @@ def as_labels(Y: LabelRows, n_rows: int, others_have: str = "X has") -> NamedLab
         raise InvalidInputError(
             "rows-and-labels-differ",
             f"{others_have} {n_rows} rows but Y has {len(labels)}",
-            hint="Give each example its own labels, [] for none.",
+            hint="Pass the labels of each example, [] if it has none.",
         )
     return labels
 
 
 def as_labels_of_one(labels: Any) -> NamedLabels:
-    """Labels of one example: any number of them, or a single one."""
+    """Validate the labels of one example: any number of them, or a single one."""
     return _listed_labels([labels], None)
 
 
 def check_labels(labels: list[Any], indptr: PointerArray | None = None, where: str | None = None) -> None:
-    """Refuse what cannot be the label of an example."""
+    """Reject values that cannot be labels."""
     try:
         check_names(labels, "label", indptr, where)
     except InvalidInputError as error:
@@ -67,15 +67,15 @@ def check_labels(labels: list[Any], indptr: PointerArray | None = None, where: s
 
 
 def is_indicator(row: list[Any]) -> bool:
-    """Tell a row of an indicator matrix from labels: there are but two labels 0 and 1, and here are more."""
+    """Tell whether labels are a row of an indicator matrix: more than two values, all 0 or 1."""
     return len(row) > 2 and 0 in row and 1 in row and all(map(_is_zero_or_one, row))
 
 
 def refuse_indicator(row: list[Any], where: str | None = None) -> NoReturn:
-    """Raise the error of a row of 0 and 1 where a list of labels belongs."""
+    """Raise the error for an indicator row in place of a list of labels."""
     raise InvalidInputError(
         "indicator-as-list",
-        "labels are a list of names, but this is a row of 0 and 1, as of an indicator matrix",
+        "labels must be a list of names, but this looks like a row of an indicator matrix of 0 and 1",
         where=where,
         got=briefly(plain_names(row)),
         hint="Pass the matrix itself, numpy.array(Y), or lists of the labels that apply.",
@@ -83,7 +83,7 @@ def refuse_indicator(row: list[Any], where: str | None = None) -> NoReturn:
 
 
 def _refuse_indicators(names: list[Any], indptr: PointerArray, what: str | None) -> None:
-    """Refuse the rows of an indicator matrix as lists. There are but two labels 0 and 1, so three are no labels."""
+    """Reject rows of an indicator matrix that are passed as lists: more than two values that are all 0 or 1."""
     if not names or not _is_zero_or_one(names[0]):
         return
     for row, (begin, end) in enumerate(pairwise(indptr[: _ROWS_LOOKED_AT + 1].tolist())):
@@ -105,10 +105,10 @@ def _indicator_labels(csr: Any) -> NamedLabels:
         row, column = place(csr, int(np.argmax(bad)))
         raise InvalidInputError(
             "indicator-not-valid",
-            "a matrix of labels holds 0 and 1 only",
+            "a matrix of labels must contain only 0 and 1",
             where=f"row {row}, column {column} of Y",
             got=str(csr.data[np.argmax(bad)]),
-            hint="Give class numbers as a list or a 1-D array.",
+            hint="Pass class numbers as a list or a 1-D array.",
         )
     csr = csr.copy()
     csr.eliminate_zeros()
@@ -125,11 +125,11 @@ def _frame_labels(frame: Any) -> NamedLabels:
 
 
 def _listed_labels(rows: Iterable[Any], what: str | None = "Y") -> NamedLabels:
-    """Labels of lists, which are rows of `what`; None: of a single one, which has no place."""
+    """Validate lists of labels. Errors name the row of `what`, unless it is None, for a single example."""
     names: list[Any] = []
     pointers = [0]
     for row in rows:
-        names.extend(row if type(row) is list else _one_rows_labels(row))  # the usual form, quickly
+        names.extend(row if type(row) is list else _one_rows_labels(row))  # fast path for the usual form
         pointers.append(len(names))
     indptr = np.array(pointers, dtype=np.int64)
     check_labels(names, indptr, what)

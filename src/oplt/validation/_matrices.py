@@ -21,14 +21,14 @@ def as_csr(matrix: Any, what: str) -> Any:
     if matrix.ndim != 2:
         raise InvalidInputError(
             "matrix-not-valid",
-            f"{what} must have rows and columns",
+            f"{what} must be 2-D",
             got=f"an array of {matrix.ndim} dimension{'s' * (matrix.ndim != 1)}",
         )
     if np.ma.is_masked(matrix):
         raise InvalidInputError(
             "value-missing",
             f"{what} has masked values",
-            hint=f"Fill in what they should be, by {what}.filled(0) if they are absent.",
+            hint=f"Fill them in; if they mean absent features, use {what}.filled(0).",
         )
     if matrix.dtype.kind not in "biuf":
         raise InvalidInputError("matrix-not-valid", f"{what} must be a matrix of numbers", got=f"one of {matrix.dtype}")
@@ -38,8 +38,8 @@ def as_csr(matrix: Any, what: str) -> Any:
         )
     try:
         if getattr(matrix, "format", None) in ("csc", "bsr"):
-            matrix.check_format(full_check=True)  # SciPy's conversion would trust what it finds
-        # SciPy has no float16, in which embeddings are often kept.
+            matrix.check_format(full_check=True)  # checked first, since SciPy's conversion trusts its input
+        # SciPy does not support float16, in which embeddings are often stored.
         csr = sp.csr_array(matrix.astype(np.float32) if matrix.dtype == np.float16 else matrix)
     except ValueError as error:
         raise InvalidInputError("matrix-not-valid", f"{what} is not a valid sparse matrix: {error}") from None
@@ -48,14 +48,14 @@ def as_csr(matrix: Any, what: str) -> Any:
 
 
 def _check_structure(csr: Any, what: str) -> None:
-    """SciPy does not look into the arrays that a matrix is made of."""
+    """Validate the arrays of a sparse matrix, which SciPy does not."""
     pointers, indices = csr.indptr, csr.indices
     n_stored = min(len(indices), len(csr.data))
     rises = len(pointers) == csr.shape[0] + 1 and pointers[0] == 0 and not np.any(np.diff(pointers) < 0)
     if not rises or pointers[-1] > n_stored:
         raise InvalidInputError(
             "matrix-not-valid",
-            f"{what} is not a valid CSR matrix: its indptr must rise from 0 to the number of stored values",
+            f"{what} is not a valid CSR matrix: its indptr must increase from 0 to the number of stored values",
         )
     used = indices[: pointers[-1]]
     bad = (used < 0) | (used >= csr.shape[1])
@@ -75,7 +75,7 @@ def place(csr: Any, position: int) -> tuple[int, int]:
 
 def matrix_rows(csr: Any, names: list[Any] | None = None) -> NamedRows:
     if not _is_canonical(csr):
-        # Summed in float64, so that the order in which duplicates are stored does not matter.
+        # Duplicates are summed in float64, so that their order does not matter.
         parts = (csr.data.astype(np.float64), csr.indices.copy(), csr.indptr.copy())
         csr = sp.csr_array(parts, shape=csr.shape)
         csr.sum_duplicates()
@@ -89,7 +89,7 @@ def matrix_rows(csr: Any, names: list[Any] | None = None) -> NamedRows:
 
 
 def _is_canonical(csr: Any) -> bool:
-    """Ascending columns without duplicates in each row. SciPy's own flag may be stale."""
+    """Tell whether the columns of each row are ascending and distinct. SciPy's own flag may be stale."""
     rises = np.diff(csr.indices[: csr.indptr[-1]]) > 0
     starts = csr.indptr[1:-1]
     rises[starts[(starts > 0) & (starts < csr.indptr[-1])] - 1] = True

@@ -19,7 +19,7 @@ MANY_OR_ONE = "Use learn_one or predict_one, or put it in a list."
 
 
 def check_names(names: list[Any], what: str, indptr: PointerArray | None = None, where: str | None = None) -> None:
-    """Refuse what cannot be a name. The names are those of many rows if it is told where these begin and end."""
+    """Reject values that cannot be names. With row pointers, the error names the row."""
     bad = _core.first_bad_name(names)
     if bad is None:
         return
@@ -37,14 +37,14 @@ def check_names(names: list[Any], what: str, indptr: PointerArray | None = None,
 
 
 def plain_names(names: list[Any]) -> list[Label]:
-    """Strings and Python's integers: of equal value, equal and of equal hash, whatever the names came as."""
+    """Convert names to strings and Python integers, so that equal names compare and hash alike whatever their type."""
     if set(map(type, names)) <= {str, int}:
         return names
     return [name if isinstance(name, str) else operator.index(name) for name in names]
 
 
 def twin(name: Any) -> Name | None:
-    """Make the name of the other type that is written alike, "1" of 1 or 1 of "1"; None if there is none.
+    """Return the name of the other type with the same notation, "1" for 1 or 1 for "1"; None if there is none.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def twin(name: Any) -> Name | None:
     if not isinstance(name, str):
         return str(operator.index(name))
     digits = name.removeprefix("-")
-    if not (digits.isascii() and digits.isdecimal() and len(digits) <= 18):  # of 64 bits for sure
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= 18):  # surely fits in 64 bits
         return None
     number = int(name)
     return number if str(number) == name else None

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Texts of examples, and features beside them."""
+"""Texts of examples, with optional further features."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from oplt.wording import briefly
 
 __all__ = ["TEXT", "as_text", "as_texts", "further_features", "holds_text"]
 
-_TAKES_FEATURES = "A model that takes features, not texts, is made without features=."
+_TAKES_FEATURES = "To train on features instead of texts, create the model without features=."
 TEXT = "text"  # the name of the text in an example that has further features
 
 
 def as_text(x: Any) -> Texts:
-    """Text of one example: a string, or a mapping with a text and further features."""
+    """Validate the text of one example: a string, or a mapping with a text and further features."""
     if isinstance(x, Mapping) and holds_text(x):
         return _texts_with_further([x], None)
     if not isinstance(x, str):
@@ -34,9 +34,9 @@ def as_text(x: Any) -> Texts:
 
 
 def as_texts(X: Any) -> Texts:  # noqa: N803 (for as_rows it is a matrix)
-    """Texts of many examples: any iterable of strings, or a column of a frame.
+    """Validate the texts of many examples: any iterable of strings, or a column of a frame.
 
-    Beside texts there may be further features: mappings with a text, or a frame with a column of texts and others.
+    Texts may have further features: mappings with a text, or a frame with a column of texts and other columns.
     """
     if isinstance(X, (str, bytes, Mapping)):
         raise InvalidInputError(
@@ -59,12 +59,12 @@ def as_texts(X: Any) -> Texts:  # noqa: N803 (for as_rows it is a matrix)
 
 
 def holds_text(x: Any) -> bool:
-    """Tell texts, and mappings that have one, from features."""
+    """Tell whether an example is a text, or a mapping that has one, rather than features."""
     return isinstance(x, str) or (isinstance(x, Mapping) and isinstance(x.get(TEXT), str))
 
 
 def further_features(row: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Make features of what stands beside a text: a string is a category, a list has a feature for each place."""
+    """Make features of the further fields of a text: a string is a category, a list has a feature for each position."""
     found: dict[Any, Any] = {}
     for name, value in row.items():
         if isinstance(value, str) and name != TEXT:
@@ -77,7 +77,7 @@ def further_features(row: Mapping[Any, Any]) -> dict[Any, Any]:
 
 
 def _texts_with_further(rows: list[Any], what: str | None = "X") -> Texts:
-    """Texts and further features of mappings; some rows may be texts alone."""
+    """Split mappings into texts and further features; some rows may be plain texts."""
     texts: list[str] = []
     others: list[dict[Any, Any]] = []
     for i, row in enumerate(rows):
@@ -91,5 +91,5 @@ def _texts_with_further(rows: list[Any], what: str | None = "X") -> Texts:
 def _no_text(what: str, got: Any) -> InvalidInputError:
     hint = _TAKES_FEATURES
     if isinstance(got, Mapping):
-        hint = f'Beside further features, the text is called "text": {{"text": "...", "year": 1.0}}. {hint}'
+        hint = f'With further features, the key of the text is "text": {{"text": "...", "year": 1.0}}. {hint}'
     return InvalidInputError("not-a-text", f"{what} must be a text (str)", got=briefly(got), hint=hint)

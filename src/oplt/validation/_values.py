@@ -35,7 +35,7 @@ LARGEST_VALUE = _core.LARGEST_VALUE
 
 
 def float32(values: npt.NDArray[Any]) -> FloatArray:
-    with np.errstate(over="ignore"):  # what overflows is found by the check of sizes
+    with np.errstate(over="ignore"):  # the check of sizes finds overflows
         return np.ascontiguousarray(values, dtype=np.float32)
 
 
@@ -48,8 +48,8 @@ def _is_real(value: Any) -> bool:
 
 
 def check_values(rows: NamedRows, names: list[Any] | None = None, where: str | None = "X") -> None:
-    """Refuse values that are not finite or too large. Columns have numbers unless it is told what they are called."""
-    bad = ~(np.abs(rows.values) <= LARGEST_VALUE)  # so written, NaN is bad too
+    """Reject values that are not finite or too large. Errors name columns by number, unless names are given."""
+    bad = ~(np.abs(rows.values) <= LARGEST_VALUE)  # negated, so that NaN is rejected, too
     if bad.any():
         position = int(np.argmax(bad))
         row = int(np.searchsorted(rows.indptr, position, side="right")) - 1
@@ -81,7 +81,7 @@ def no_number(x: Mapping[Any, Any], where: str | None = None) -> InvalidInputErr
 
 
 def bad_value(name: Any, got: str, where: str | None = None) -> InvalidInputError:
-    """Make the error of a value that is not finite or too large."""
+    """Make the error for a value that is not finite or too large."""
     return InvalidInputError(
         "value-out-of-range",
         f"the value of feature {name!r} must be finite and at most {LARGEST_VALUE:g} in size",
@@ -91,15 +91,15 @@ def bad_value(name: Any, got: str, where: str | None = None) -> InvalidInputErro
 
 
 def as_given(value: np.floating[Any]) -> str:
-    """Show a number that has become a float32, in which a large one is infinite."""
+    """Format a value after conversion to float32, which makes large numbers infinite."""
     return f"{value} (infinite, or too large for float32)" if np.isinf(value) else str(value)
 
 
 def as_parsed(value: Any) -> str:
-    """Show a number that somebody may have parsed, which makes 1e400 infinite."""
+    """Format a value that may have been parsed from text, which makes 1e400 infinite."""
     is_infinite = isinstance(value, float) and isinf(value)
     return (
-        f"{value} (infinite, or written as a number that is too large, such as 1e400)"
+        f"{value} (infinite, or parsed from a number that is too large, such as 1e400)"
         if is_infinite
         else briefly(value)
     )

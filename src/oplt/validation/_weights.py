@@ -22,7 +22,7 @@ _LARGEST_WEIGHT = _core.LARGEST_WEIGHT
 
 
 def as_weight(weight: Any) -> float:
-    """Weight of one example."""
+    """Validate the weight of one example."""
     is_number = isinstance(weight, Real) and not isinstance(weight, bool)
     if not is_number or not 0 < weight <= _LARGEST_WEIGHT or not np.float32(weight) > 0:
         raise _bad_weight(as_parsed(weight))
@@ -30,7 +30,7 @@ def as_weight(weight: Any) -> float:
 
 
 def as_weights(weights: Any, n_rows: int) -> FloatArray | None:
-    """One weight for each example, or None."""
+    """Validate weights, one for each example, or None."""
     if weights is None:
         return None
     given = np.asarray(frames.as_values(weights, "weights") if frames.is_frame(weights) else weights)
@@ -54,5 +54,5 @@ def _bad_weight(got: str, where: str | None = None) -> InvalidInputError:
         f"the weight must be a number above 0 and at most {_LARGEST_WEIGHT:g}",
         where=where,
         got=got,
-        hint="Leave an example out to ignore it.",
+        hint="To ignore an example, leave it out.",
     )
