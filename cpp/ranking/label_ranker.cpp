@@ -39,8 +39,8 @@ constexpr double kMostFrequent = 0.999;  // of all examples, to have log-odds
 constexpr double kLeastCount = 0.5;      // of a label without examples, to have log-odds
 constexpr double kKnownWindow = 256.0;   // observed examples over which their number of known features is averaged
 
-// Of the observed examples, every sixteenth is looked at again with a part of its features left out: half of them, three
-// quarters, and so on.
+// Of the observed examples, every sixteenth is looked at again with a part of its features left out: half of them,
+// three quarters, and so on.
 constexpr std::uint64_t kThinnedEvery = 16;
 constexpr std::uint64_t kThinnings = 4;
 
