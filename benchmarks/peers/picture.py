@@ -37,6 +37,7 @@ LABELS = {
     "omikuji-3-trees": ("omikuji", BATCH),
     "pecos": ("PECOS", BATCH),
 }
+NEAR = 0.75  # of the best precision
 TICKS = {1: "1 s", 10: "10 s", 60: "1 min", 600: "10 min", 3600: "1 h"}
 
 
@@ -134,17 +135,29 @@ def panel(axis: Any, title: str, systems: dict[str, Any], theme: Theme) -> None:
     axis.set_title(f"{name}\n", loc="left", fontweight="bold", fontsize=11.5, pad=24)
     axis.text(0, 1.03, what, transform=axis.transAxes, va="bottom", linespacing=1.25, fontsize=9.5)
     axis.set_xscale("log")
-    points: list[float] = []
-    for system, (label, kind) in LABELS.items():
-        if system not in systems:
-            continue
-        figures = systems[system]
-        point = seconds(figures), figures["precision"][0]
-        points.append(point[1])
-        axis.scatter(*point, **mark(kind, theme) | ({"s": 120} if system == "oplt" else {}))
-        look = {"color": getattr(theme, kind), "weight": "bold" if system == "oplt" else "normal"}
-        axis.annotate(label, point, (0, 0), textcoords="offset points", zorder=4, **look).set_in_layout(False)
-    style(axis, points, theme)
+    drawn = {system: systems[system]["precision"][0] for system in LABELS if system in systems}
+    bottom, top = frame(list(drawn.values()))
+    axis.set_ylim(bottom, top)
+    for system, precision in drawn.items():
+        (label, kind), look = LABELS[system], mark(LABELS[system][1], theme)
+        point = seconds(systems[system]), precision
+        if precision < bottom:  # an arrow at the edge, with the figure
+            point, label = (point[0], bottom + 0.05 * (top - bottom)), f"{label} ({precision:.0f} %)"
+            look["marker"] = "v"
+        if system == "oplt":
+            look["s"] = 120
+        axis.scatter(*point, **look)
+        words = {"color": getattr(theme, kind), "weight": "bold" if system == "oplt" else "normal"}
+        axis.annotate(label, point, (0, 0), textcoords="offset points", zorder=4, **words).set_in_layout(False)
+    style(axis, theme)
+
+
+def frame(precisions: list[float]) -> tuple[float, float]:
+    """Choose the range of the panel: all that come near the best; one that is far below would squeeze the others."""
+    near = [precision for precision in precisions if precision > NEAR * max(precisions)]
+    margin = 0.16 * (max(near) - min(near))
+    below = len(near) < len(precisions)
+    return min(near) - (2 if below else 1) * margin, max(near) + margin
 
 
 def seconds(figures: dict[str, Any]) -> float:
@@ -159,12 +172,10 @@ def mark(kind: str, theme: Theme) -> dict[str, Any]:
     return {"s": 60, "c": "none" if kind == BATCH else colour, "edgecolors": colour, "linewidths": 1.8, "zorder": 3}
 
 
-def style(axis: Any, ys: list[float], theme: Theme) -> None:
+def style(axis: Any, theme: Theme) -> None:
     """Ticks for people, no frame, faint grid."""
     from matplotlib import ticker
 
-    margin = 0.16 * (max(ys) - min(ys))
-    axis.set_ylim(min(ys) - margin, max(ys) + margin)
     axis.xaxis.set_minor_locator(ticker.NullLocator())
     axis.yaxis.set_major_locator(ticker.MaxNLocator(5, integer=True))
     axis.tick_params(colors=theme.text, length=0, pad=6)
@@ -182,7 +193,7 @@ def place_labels(renderer: Any, axis: Any) -> None:
     """Put each label to the first side of its point where it covers no point, no other label and no edge."""
     from matplotlib.transforms import Bbox
 
-    frame, labels = axis.get_window_extent(), axis.texts[1:]  # the first text is part of the title
+    edges, labels = axis.get_window_extent(), axis.texts[1:]  # the first text is part of the title
     points = [axis.transData.transform(label.xy) for label in labels]
     taken = [Bbox.from_extents(*(point - RADIUS), *(point + RADIUS)) for point in points]
     for label in labels:
@@ -190,7 +201,7 @@ def place_labels(renderer: Any, axis: Any) -> None:
             label.set(position=(right, up), va={"above": "bottom", "below": "top"}.get(side, "center"))
             label.set_ha({"right": "left", "left": "right"}.get(side, "center"))
             box = label.get_window_extent(renderer)
-            inside = frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1
+            inside = edges.x0 <= box.x0 and box.x1 <= edges.x1 and edges.y0 <= box.y0 and box.y1 <= edges.y1
             if inside and not any(box.overlaps(other) for other in taken):
                 break
         taken.append(box)
