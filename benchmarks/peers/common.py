@@ -28,6 +28,7 @@ class Result:
     """Measurements of one run; None where a system does not report one."""
 
     train_s: float  # without loading
+    train_cpu_s: float | None  # the same in processor time, which other processes on the machine disturb less
     save_s: float | None  # None: part of train_s
     predict_ms: float  # per example, top 5, without loading
     loaded_mb: float | None  # RSS after loading the training data

@@ -59,7 +59,9 @@ def measure(library: Library, data: DataSet, workdir: Path) -> Result:
     """Learn, save, predict."""
     library.load(data)
     loaded = resident_mb()
+    cpu_before = time.process_time()
     train_s, _ = timed(library.learn)
+    train_cpu_s = time.process_time() - cpu_before
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     model = workdir / "model"
     save_s, _ = timed(lambda: library.save(model))
@@ -69,6 +71,7 @@ def measure(library: Library, data: DataSet, workdir: Path) -> Result:
     predict_s, found = timed(lambda: library.predict(X))
     return Result(
         train_s=train_s,
+        train_cpu_s=train_cpu_s,
         save_s=save_s,
         predict_ms=1000 * predict_s / X.shape[0],
         loaded_mb=loaded,

@@ -20,7 +20,8 @@ from oplt.cli import COMMANDS, main
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-SHELL = ROOT / "docs" / "howto" / "command-line.md"
+INDEX = ROOT / "docs" / "index.md"
+START = ROOT / "docs" / "howto" / "getting-started.md"
 PAGES = [README, *sorted(ROOT.glob("docs/**/*.md"))]
 
 
@@ -38,7 +39,7 @@ def steps(page: Path) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("page", [README, SHELL], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if steps(page)], ids=lambda page: page.name)
 def test_a_page_is_not_stale(page: Path, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for command, expected in steps(page):
@@ -74,10 +75,42 @@ def _of_oplt(line: str) -> list[str]:
     return [" ".join(command) for command in commands if command[0] == "oplt"]
 
 
-def test_the_readme_shows_the_most_usual_commands() -> None:
-    shown = {command.split()[1] for command in shown_commands(README)}
+def test_the_readme_shows_four_lines_of_shell() -> None:
+    assert [command.split()[0] for command, _ in steps(README)] == ["echo", "oplt", "echo", "echo"]
+    assert [command.split()[1] for command in shown_commands(README)] == ["train", "learn", "predict"]
+
+
+def test_the_first_page_shows_the_most_usual_commands() -> None:
+    shown = {command.split()[1] for command in shown_commands(START)}
     assert shown >= {"train", "predict", "inspect", "progressive", "tree"}
-    assert [command.split()[0] for command, _ in steps(README)] == ["cat", "oplt", "echo", "oplt"]
+    assert [command.split()[0] for command, _ in steps(START)] == ["cat", "oplt", "echo", "oplt"]
+
+
+def links(page: Path) -> list[str]:
+    """Find the links of a page that lead to other places in the project."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    found = [*re.findall(r"\]\(([^)\s]+)\)", text), *re.findall(r'(?:src|srcset)="([^"]+)"', text)]
+    return [link for link in found if "://" not in link]
+
+
+def anchors(page: Path) -> set[str]:
+    """Find the anchors of a page: its headings, in lower case, with dashes, without punctuation."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in links(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_the_index_of_the_docs_has_links_to_all_pages() -> None:
+    listed = [(INDEX.parent / link).resolve() for link in links(INDEX)]
+    assert [page for page in PAGES if page not in listed and page not in {README, INDEX}] == []
 
 
 @pytest.mark.parametrize("command", sorted({command for page in PAGES for command in shown_commands(page)}))

@@ -39,11 +39,13 @@ def run(data: DataSet, workdir: Path, *, variant: str) -> Result:
     tested = programs.run([nxc, "test", "-i", data.text("test"), "-o", model, *asked], (BEGIN, END))
     rows = [[int(pair.split(":")[0]) for pair in line.split()] for line in answers.read_text().splitlines()]
     seconds = re.search(r"Train real time \(s\): ([0-9.e+-]+)", trained.output)
+    cpu_seconds = re.search(r"Train CPU time \(s\): ([0-9.e+-]+)", trained.output)
     if seconds is None:
         msg = f"no training time in the output of nxc: {trained.output[-500:]}"
         raise RuntimeError(msg)
     return Result(
         train_s=float(seconds[1]),
+        train_cpu_s=float(cpu_seconds[1]) if cpu_seconds else None,
         save_s=None,
         predict_ms=1000 * (tested.seen[END] - tested.seen[BEGIN]) / len(rows),
         loaded_mb=None,

@@ -44,6 +44,7 @@ def run(data: DataSet, workdir: Path, *, variant: str) -> Result:
     figures: list[float | None] = [*precision(rows, data.matrices("test")[1])]
     return Result(
         train_s=train_s,
+        train_cpu_s=train_s,
         save_s=None,
         predict_ms=1000 * predict_s / len(rows),
         loaded_mb=None,
