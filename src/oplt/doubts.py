@@ -57,7 +57,7 @@ def looks_like_list(name: Any) -> bool:
     >>> looks_like_list("['cat', 'dog']"), looks_like_list("[1, 2]"), looks_like_list("[sic]"), looks_like_list("[1]")
     (True, True, False, False)
     """
-    if not isinstance(name, str) or name[:1] not in "[({" or name[-1:] not in "])}" or len(name) > _LONGEST:
+    if not isinstance(name, str) or not 2 <= len(name) <= _LONGEST or name[0] not in "[({" or name[-1] not in "])}":
         return False
     if name[0] == "[" and "," in name:
         return True
