@@ -99,7 +99,7 @@ def test_a_closed_output_is_no_accident(model: Path, words: list[str]) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize("name", ["predict", "learn", "evaluate", "progressive", "convert"])
+@pytest.mark.parametrize("name", ["learn", "evaluate", "progressive", "convert"])
 def test_a_closed_input_is_an_empty_one(tmp_path: Path, model: Path, name: str) -> None:
     words = {"progressive": ["-"], "convert": ["-", str(tmp_path / "out.csv")]}.get(name, [str(model), "-"])
     program = shlex.join([*PROGRAM, name, *words])

@@ -125,7 +125,7 @@ def command(
     try:
         opened = _reader(data, data_path, model)
     except InvalidInputError as error:
-        if error.code != "no-examples":
+        if error.code != "no-examples" or data_path != STANDARD_INPUT:  # a pipe may bring nothing
             raise
         with _written(out, live=is_live(data_path)) as file:
             file.write(answers.header())
