@@ -28,17 +28,17 @@ struct Kind {
   /// Of known features, and of new ones.
   Inputs questions() const { return text ? texts().inputs(4, 11) : named().rows(4, 7); }
 
-  void teach(OnlineModel& model, std::size_t begin, std::size_t end) const {
+  void update(OnlineModel& model, std::size_t begin, std::size_t end) const {
     if (text) {
-      texts().teach(model, begin, end, 1);
+      texts().update(model, begin, end, 1);
     } else {
-      named().teach(model, begin, end - begin, 1);
+      named().update(model, begin, end - begin, 1);
     }
   }
 
   std::vector<std::byte> file() const {
     OnlineModel model(params, started(params, text));
-    teach(model, 0, kExamples);
+    update(model, 0, kExamples);
     return saved_bytes(model);
   }
 
@@ -91,7 +91,7 @@ inline bool is_used(const Kind& kind, const std::vector<std::byte>& file) {
   }
   before.label_counts();
   expect_probabilities(before.for_prediction(0.01F).predict(kind.questions(), {.top_k = 3, .beam = 2}, 1));
-  kind.teach(*model, kExamples, 2 * kExamples);
+  kind.update(*model, kExamples, 2 * kExamples);
   const ModelState after = model->snapshot();
   expect_probabilities(after.predict(kind.questions(), {.top_k = 3}, 1));
   expect(after.n_examples() == before.n_examples() + kExamples, "not all examples were counted");

@@ -71,7 +71,7 @@ struct LabelledTexts {
   }
   Inputs inputs() const { return inputs(0, size()); }
 
-  void teach(OnlineModel& model, std::size_t begin, std::size_t end, std::size_t threads) const {
+  void update(OnlineModel& model, std::size_t begin, std::size_t end, std::size_t threads) const {
     const NamedLabels y{{std::span(indptr).subspan(begin, end - begin + 1)},
                         {.names = {}, .numbers = std::span(labels).subspan(begin)}};
     model.learn(inputs(begin, end), y, {}, threads);

@@ -100,11 +100,11 @@ class NamedExamples {
     return std::span(weights_).subspan(begin, n);
   }
 
-  void teach(OnlineModel& model, std::size_t begin, std::size_t n, std::size_t threads = 2,
+  void update(OnlineModel& model, std::size_t begin, std::size_t n, std::size_t threads = 2,
              const std::function<void()>& poll = {}) const {
     model.learn(rows(begin, n), labels(begin, n), weights(begin, n), threads, poll);
   }
-  void teach(OnlineModel& model) const { teach(model, 0, size()); }
+  void update(OnlineModel& model) const { update(model, 0, size()); }
 
  private:
   /// Even ids become integers, odd ones strings, for which a fixed list keeps the text.

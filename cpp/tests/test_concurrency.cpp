@@ -132,7 +132,7 @@ struct LongStream {
   Inputs inputs(std::size_t n) const {
     return {.rows = {{std::span(indptr).first(n + 1)}, {.names = {}, .numbers = features}, values}, .texts = {}};
   }
-  void teach(OnlineModel& model, std::size_t n, std::size_t threads, const std::function<void()>& poll = {}) const {
+  void update(OnlineModel& model, std::size_t n, std::size_t threads, const std::function<void()>& poll = {}) const {
     model.learn(inputs(n), {{std::span(y_indptr).first(n + 1)}, {.names = {}, .numbers = labels}}, {}, threads, poll);
   }
 };
@@ -152,7 +152,7 @@ class LongCall {
   LongCall(OnlineModel& model, std::size_t threads)
       : thread_([this, &model, threads] {
           try {
-            long_stream().teach(model, LongStream::kExamples, threads, [this] {
+            long_stream().update(model, LongStream::kExamples, threads, [this] {
               begun_ = true;
               if (stop_) {
                 throw Stop();
@@ -199,7 +199,7 @@ TEST("readers and snapshots beside a writer of one example at a time, and of man
     OnlineModel alone(params, started(params));
     expected.push_back(expected_of(alone, questions));
     for (std::size_t i = 0; i < kExamples; ++i) {
-      examples.teach(alone, i, 1, 1);
+      examples.update(alone, i, 1, 1);
       expected.push_back(expected_of(alone, questions));
     }
     for (const std::size_t threads : {1U, 3U}) {
@@ -207,7 +207,7 @@ TEST("readers and snapshots beside a writer of one example at a time, and of man
       const auto seen = watched(model, questions, [&] {
         for (std::size_t t = 0; t < kExamples;) {
           const std::size_t n = t < 40 ? 1 : std::min<std::size_t>(t == 40 ? 1 : 50, kExamples - t);
-          examples.teach(model, t, n, threads);
+          examples.update(model, t, n, threads);
           t += n;
           CHECK_EQ(model.read([](const ModelState& state) { return state.n_examples(); }), t);
           CHECK(ask(model, questions) == expected[t].answers);
@@ -228,13 +228,13 @@ TEST("the same beside a writer of texts") {
   OnlineModel alone(params, started(params, test::crowded_text()));
   expected.push_back(expected_of(alone, questions));
   for (std::size_t i = 0; i < kTexts; ++i) {
-    texts.teach(alone, i, i + 1, 1);
+    texts.update(alone, i, i + 1, 1);
     expected.push_back(expected_of(alone, questions));
   }
   OnlineModel model(params, started(params, test::crowded_text()));
   const auto seen = watched(model, questions, [&] {
     for (std::size_t t = 0; t < kTexts; t += 40) {
-      texts.teach(model, t, t + 40, 3);
+      texts.update(model, t, t + 40, 3);
     }
   });
   check_seen(seen, expected, 0, kTexts);
@@ -259,7 +259,7 @@ TEST("two writers and readers: each sees what it has learnt itself at once, and 
       labels.insert(labels.end(), {make_name(-10), make_name(-8)});
     }
   }
-  const auto teach = [&](OnlineModel& model, std::size_t n, std::size_t threads) {
+  const auto update = [&](OnlineModel& model, std::size_t n, std::size_t threads) {
     const RowBounds rows{std::span(bounds).first(n + 1)};
     model.learn({.rows = {rows, {.names = names, .numbers = {}}, values}, .texts = {}},
                 {rows, {.names = labels, .numbers = {}}}, {}, threads);
@@ -267,20 +267,20 @@ TEST("two writers and readers: each sees what it has learnt itself at once, and 
   ModelParams params = with_all();
   params.forest.warm_up = 0;
   OnlineModel alone(params, started(params));
-  examples.teach(alone, 0, kFirst);
+  examples.update(alone, 0, kFirst);
   Expected expected{expected_of(alone, questions)};
   for (std::size_t i = 0; i < 2 * kEach; ++i) {
-    teach(alone, 1, 1);
+    update(alone, 1, 1);
     expected.push_back(expected_of(alone, questions));
   }
 
   OnlineModel model(params, started(params));
-  examples.teach(model, 0, kFirst);
+  examples.update(model, 0, kFirst);
   const auto write = [&](std::size_t n_together, std::size_t threads) {
     const auto n_examples = [&] { return model.read([](const ModelState& state) { return state.n_examples(); }); };
     std::uint64_t previous = n_examples();
     for (std::size_t n = 0; n < kEach; n += n_together) {
-      teach(model, n_together, threads);
+      update(model, n_together, threads);
       const std::uint64_t now = n_examples();
       CHECK(now >= previous + n_together);
       CHECK(model.snapshot().n_examples() >= now);
@@ -299,7 +299,7 @@ TEST("during a long call, nobody waits for its end: not to read, to save, nor to
   for (const std::size_t threads : {1U, 3U}) {
     for (const ModelParams& params : {make_params(), with_all()}) {
       OnlineModel model(params, started(params));
-      long_stream().teach(model, 200, 1);
+      long_stream().update(model, 200, 1);
       const ModelState held = model.snapshot();
       const auto bytes = saved_bytes(held);
       const Inputs questions = long_stream().inputs(5);
@@ -310,7 +310,7 @@ TEST("during a long call, nobody waits for its end: not to read, to save, nor to
         for (int i = 0; i < 20; ++i) {
           const Answers answers = ask(model, questions);
           CHECK(answers.n_examples >= n_learnt);
-          long_stream().teach(model, 1, 1);
+          long_stream().update(model, 1, 1);
           n_learnt = answers.n_examples + 1;
           const ModelState snapshot = model.snapshot();
           CHECK(snapshot.n_examples() >= n_learnt);
@@ -352,7 +352,7 @@ TEST("while the caller is asked whether to go on, others read and learn") {
   bool first = true;
   std::thread writer([&] {
     try {
-      long_stream().teach(model, LongStream::kExamples, 2, [&] {
+      long_stream().update(model, LongStream::kExamples, 2, [&] {
         if (!first) {
           throw Stop();
         }
@@ -366,7 +366,7 @@ TEST("while the caller is asked whether to go on, others read and learn") {
   asked.wait();
   const std::uint64_t n = model.snapshot().n_examples();
   for (std::uint64_t i = 1; i <= 3; ++i) {
-    long_stream().teach(model, 1, 1);
+    long_stream().update(model, 1, 1);
     CHECK_EQ(ask(model, long_stream().inputs(1)).n_examples, n + i);
   }
   may_go_on.count_down();
@@ -377,7 +377,7 @@ TEST("while the caller is asked whether to go on, others read and learn") {
 TEST("copies of a snapshot are made, asked, saved and dropped by many threads at once") {
   const NamedExamples examples(43, 100);
   OnlineModel model(with_all(), started(with_all()));
-  examples.teach(model);
+  examples.update(model);
   const ModelState snapshot = model.snapshot();
   const Answers expected = ask(snapshot, examples.rows(0, 20));
   const auto bytes = saved_bytes(snapshot);
@@ -390,7 +390,7 @@ TEST("copies of a snapshot are made, asked, saved and dropped by many threads at
         n_wrong += ask(copy, examples.rows(0, 20)) == expected ? 0 : 1;
         n_wrong += saved_bytes(copy) == bytes ? 0 : 1;
         OnlineModel branch(with_all(), copy);  // each learns something else
-        examples.teach(branch, 10 * static_cast<std::size_t>(round), 10, 1);
+        examples.update(branch, 10 * static_cast<std::size_t>(round), 10, 1);
       }
     });
   }
@@ -404,11 +404,11 @@ TEST("copies of a snapshot are made, asked, saved and dropped by many threads at
 TEST("a held model lets nobody learn; after a fork, parent and child go on by themselves") {
   const NamedExamples examples(44, 60);
   OnlineModel expected(make_params(), started(make_params()));
-  examples.teach(expected, 0, 50, 1);
+  examples.update(expected, 0, 50, 1);
   const auto expected_bytes = saved_bytes(expected);
 
   OnlineModel model(make_params(), started(make_params()));
-  examples.teach(model, 0, 40, 1);
+  examples.update(model, 0, 40, 1);
   std::atomic<bool> done = false;
   std::thread reader([&] {
     while (!done) {
@@ -418,7 +418,7 @@ TEST("a held model lets nobody learn; after a fork, parent and child go on by th
   model.hold();
   std::atomic<bool> has_learnt = false;
   std::thread writer([&] {
-    examples.teach(model, 40, 10, 1);
+    examples.update(model, 40, 10, 1);
     has_learnt = true;
   });
   std::this_thread::sleep_for(30ms);
@@ -426,7 +426,7 @@ TEST("a held model lets nobody learn; after a fork, parent and child go on by th
   const pid_t child = fork();
   if (child == 0) {  // without the other threads, whatever they were doing
     model.release_in_child();
-    examples.teach(model, 40, 10, 1);
+    examples.update(model, 40, 10, 1);
     _exit(saved_bytes(model) == expected_bytes ? 0 : 1);
   }
   model.release();

@@ -37,7 +37,7 @@ struct SavedPosting {
   Real share;
 };
 
-void teach(LabelMemory& memory, const std::vector<test::StreamExample>& stream) {
+void update(LabelMemory& memory, const std::vector<test::StreamExample>& stream) {
   for (const test::StreamExample& example : stream) {
     memory.learn(example.row(), example.labels, example.weight);
   }
@@ -45,7 +45,7 @@ void teach(LabelMemory& memory, const std::vector<test::StreamExample>& stream) 
 
 LabelMemory taught(std::size_t n_examples, std::uint32_t bound = kBound) {
   LabelMemory memory(bound);
-  teach(memory, test::random_stream(9, n_examples));
+  update(memory, test::random_stream(9, n_examples));
   return memory;
 }
 
@@ -89,7 +89,7 @@ void use(LabelMemory& memory) {
         CHECK(std::isfinite(s.mean_share) && std::isfinite(s.largest_share));
       }
     }
-    teach(memory, stream);
+    update(memory, stream);
   }
 }
 
@@ -108,8 +108,8 @@ TEST("a memory is used where it lies in a file, and learns on from there") {
       const LabelMemory untouched = loaded;
       check_same_answers(memory, loaded, test::random_stream(10, 50));
       for (std::uint64_t seed = 10; seed < 13; ++seed) {
-        teach(memory, test::random_stream(seed, 200));
-        teach(loaded, test::random_stream(seed, 200));
+        update(memory, test::random_stream(seed, 200));
+        update(loaded, test::random_stream(seed, 200));
         check_same_answers(memory, loaded, test::random_stream(10, 50));
       }
       loaded.check(kNoLimits);
@@ -123,7 +123,7 @@ TEST("a copy of a memory stays as it was") {
   LabelMemory memory = taught(300);
   const LabelMemory snapshot = memory;
   const auto before = saved_bytes(memory);
-  teach(memory, test::random_stream(13, 300));
+  update(memory, test::random_stream(13, 300));
   CHECK(saved_bytes(snapshot) == before);
   snapshot.check(kNoLimits);
   memory.check(kNoLimits);

@@ -17,7 +17,7 @@ using oplt::test::kinds;
 namespace {
 
 constexpr std::byte kChanges[] = {std::byte{1}, std::byte{0x80}, std::byte{0xFF}};
-constexpr std::size_t kLarge = 1000;  // bytes of arrays of so many equal things that each is changed in one way only
+constexpr std::size_t kLarge = 1000;  // bytes; each byte of a larger array is changed in one way only
 
 /// The file with an array changed, as if it had been written so.
 std::vector<std::byte> forged(const ArrayReader& arrays, std::span<const std::byte> file, const ArrayEntry& changed,

@@ -19,7 +19,7 @@ namespace {
 
 ModelState taught(const ModelParams& params, const NamedExamples& examples, std::size_t n) {
   OnlineModel model(params, started(params));
-  examples.teach(model, 0, n);
+  examples.update(model, 0, n);
   return model.snapshot();
 }
 

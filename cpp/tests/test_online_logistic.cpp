@@ -29,7 +29,7 @@ std::pair<Model::Features, bool> draw(Random& random) {
   return {x, random.below(1'000'000) < 1'000'000 / (1 + std::exp(-score))};
 }
 
-void teach(Model& model, Random& random, std::size_t n_steps) {
+void update(Model& model, Random& random, std::size_t n_steps) {
   for (std::size_t i = 0; i < 10 * n_steps; ++i) {
     const auto [x, positive] = draw(random);
     model.observe(x, positive);
@@ -44,7 +44,7 @@ void teach(Model& model, Random& random, std::size_t n_steps) {
 TEST("the weights behind a stream are found, although its features are alike") {
   Random random(1);
   Model model({0, 0, 0}, kKeep);
-  teach(model, random, 3000);
+  update(model, random, 3000);
   for (std::size_t i = 0; i < kTrue.size(); ++i) {
     CHECK(std::abs(model.weights()[i] - kTrue[i]) < 0.35);
   }
@@ -53,7 +53,7 @@ TEST("the weights behind a stream are found, although its features are alike") {
 TEST("what was believed first and is wrong is given up") {
   Random random(2);
   Model model({2, -2, 2}, kKeep);
-  teach(model, random, 3000);
+  update(model, random, 3000);
   for (std::size_t i = 0; i < kTrue.size(); ++i) {
     CHECK(std::abs(model.weights()[i] - kTrue[i]) < 0.35);
   }
@@ -68,21 +68,21 @@ TEST("nothing observed, nothing changed") {
 TEST("saved and loaded, it goes on alike") {
   Model model({1, 2, 3}, kKeep);
   Random random(3);
-  teach(model, random, 50);
+  update(model, random, 50);
   const auto file = test::saved_bytes(model);
   Model loaded = Model::load(test::read_arrays(file), "thing", kKeep);
   loaded.check();
   CHECK(test::saved_bytes(loaded) == file);
   Random again = random;
-  teach(model, random, 50);
-  teach(loaded, again, 50);
+  update(model, random, 50);
+  update(loaded, again, 50);
   CHECK_EQ(model.weights(), loaded.weights());
 }
 
 TEST("an array that is no logistic model is refused, or does not pass the check") {
   Model model({1, 2, 3}, kKeep);
   Random random(3);
-  teach(model, random, 50);
+  update(model, random, 50);
   const auto file = test::saved_bytes(model);
   const auto open = [](const std::vector<std::byte>& bytes) {
     return Model::load(test::read_arrays(bytes), "thing", kKeep);

@@ -45,16 +45,16 @@ TEST("learning row by row, in batches and after loading is the same") {
   const NamedExamples examples(2, 60);
   const ModelParams params = make_params(Policy::kRandom, 2, 3, 0.1F);
   OnlineModel at_once(params, started(params));
-  examples.teach(at_once);
+  examples.update(at_once);
   OnlineModel singly(params, started(params));
   for (std::size_t i = 0; i < examples.size(); ++i) {
-    examples.teach(singly, i, 1);
+    examples.update(singly, i, 1);
   }
   CHECK(saved_bytes(singly) == saved_bytes(at_once));
   OnlineModel first_part(params, started(params));
-  examples.teach(first_part, 0, 25);
+  examples.update(first_part, 0, 25);
   OnlineModel going_on(params, loaded(params, saved_bytes(first_part)));
-  examples.teach(going_on, 25, 35);
+  examples.update(going_on, 25, 35);
   CHECK(saved_bytes(going_on) == saved_bytes(at_once));
   CHECK(ask(going_on, examples.rows(), {}) == ask(at_once, examples.rows(), {}));
 }
@@ -88,17 +88,17 @@ TEST("a fixed tree ignores labels that it lacks, and forgets their names") {
   const std::vector<std::int64_t> one{0, 1};
   const std::vector<Real> values{1};
   const Inputs row{.rows = {{one}, list(feature), values}, .texts = {}};
-  const auto teach = [&](OnlineModel& model, std::span<const Name> labels) {
+  const auto update = [&](OnlineModel& model, std::span<const Name> labels) {
     const std::vector<std::int64_t> bounds{0, static_cast<std::int64_t>(labels.size())};
     model.learn(row, {{bounds}, list(labels)}, {}, 2);
   };
   const ModelParams params = make_params(Policy::kFixed);
   OnlineModel model(params, started_from_tree(params, known));
-  teach(model, some_unknown);
-  teach(model, all_unknown);
+  update(model, some_unknown);
+  update(model, all_unknown);
   OnlineModel expected(params, started_from_tree(params, known));
-  teach(expected, std::span(known).subspan(1, 1));
-  teach(expected, {});
+  update(expected, std::span(known).subspan(1, 1));
+  update(expected, {});
   CHECK(saved_bytes(model) == saved_bytes(expected));
   CHECK_EQ(model.snapshot().labels->size(), 3U);
   CHECK(saved_bytes(OnlineModel(params, loaded(params, saved_bytes(model)))) == saved_bytes(model));
@@ -136,7 +136,7 @@ TEST("the order and repetition of names in a row do not matter") {
 TEST("a state that the settings could not have made is refused") {
   const NamedExamples examples(8, 20);
   OnlineModel model(make_params(), started(make_params()));
-  examples.teach(model);
+  examples.update(model);
   ModelParams two_trees = make_params();
   two_trees.forest.trees = 2;
   CHECK_THROWS_WITH(FormatError, "1 trees, but according to the settings there are 2",
@@ -156,13 +156,13 @@ TEST("what the poll throws ends the learning, with the examples that were learnt
       throw InvalidInput("Ctrl-C");
     }
   };
-  CHECK_THROWS_WITH(InvalidInput, "Ctrl-C", examples.teach(model, 0, examples.size(), 2, poll));
+  CHECK_THROWS_WITH(InvalidInput, "Ctrl-C", examples.update(model, 0, examples.size(), 2, poll));
   const std::uint64_t n = model.snapshot().n_examples();
   CHECK(n > 0 && n < examples.size());
   OnlineModel expected(params, started(params));
-  examples.teach(expected, 0, n, 1);
+  examples.update(expected, 0, n, 1);
   CHECK(saved_bytes(model) == saved_bytes(expected));
-  examples.teach(model, 0, 10);  // it goes on
+  examples.update(model, 0, 10);  // it goes on
   CHECK_EQ(model.snapshot().n_examples(), n + 10);
 }
 
@@ -173,7 +173,7 @@ TEST("readers beside a writer get the answers of the model after some whole numb
   OnlineModel alone(make_params(), started(make_params()));
   expected.push_back(ask(alone, questions));
   for (std::size_t i = 0; i < examples.size(); ++i) {
-    examples.teach(alone, i, 1);
+    examples.update(alone, i, 1);
     expected.push_back(ask(alone, questions));
   }
 
@@ -191,7 +191,7 @@ TEST("readers beside a writer get the answers of the model after some whole numb
     });
   }
   for (std::size_t i = 0; i < examples.size(); ++i) {
-    examples.teach(shared, i, 1);
+    examples.update(shared, i, 1);
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   done = true;
@@ -212,7 +212,7 @@ TEST("readers beside a writer get the answers of the model after some whole numb
 TEST("busy readers do not keep the writer from its turn") {
   const NamedExamples examples(7, 130);
   OnlineModel model(make_params(), started(make_params()));
-  examples.teach(model, 0, 100);
+  examples.update(model, 0, 100);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(3);  // the work takes milliseconds
   std::atomic<bool> done = false;
   std::latch all_started(4);
@@ -227,7 +227,7 @@ TEST("busy readers do not keep the writer from its turn") {
   }
   all_started.wait();
   for (std::size_t i = 100; i < examples.size(); ++i) {
-    examples.teach(model, i, 1);
+    examples.update(model, i, 1);
   }
   CHECK(std::chrono::steady_clock::now() < deadline);
   done = true;

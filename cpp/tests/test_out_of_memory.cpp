@@ -69,7 +69,7 @@ struct Numbers {
 
   Inputs inputs() const { return {.rows = {{x_indptr}, {{}, features}, values}, .texts = {}}; }
 
-  void teach(OnlineModel& model, std::size_t threads) const {
+  void update(OnlineModel& model, std::size_t threads) const {
     model.learn(inputs(), {{y_indptr}, {{}, labels}}, {}, threads);
   }
 
@@ -82,7 +82,7 @@ struct TextStream {
 
   Inputs inputs() const { return examples.inputs(); }
 
-  void teach(OnlineModel& model, std::size_t threads) const { examples.teach(model, 0, examples.size(), threads); }
+  void update(OnlineModel& model, std::size_t threads) const { examples.update(model, 0, examples.size(), threads); }
 
   inline static const std::optional<TextParams> kText = test::crowded_text();
 };
@@ -96,7 +96,7 @@ bool is_broken(const OnlineModel& model) {
   }
 }
 
-/// Lets the n-th allocation of learning fail; false if there were not so many.
+/// Lets the n-th allocation of learning fail; false if there are fewer.
 template <class Stream>
 bool fails_well(const Stream& stream, std::size_t threads, long n, const ModelParams& params) {
   OnlineModel model(params, test::started(params, Stream::kText));
@@ -106,7 +106,7 @@ bool fails_well(const Stream& stream, std::size_t threads, long n, const ModelPa
   bool failed = false;
   until_failure = n;
   try {
-    stream.teach(model, threads);
+    stream.update(model, threads);
   } catch (const std::bad_alloc&) {
     failed = true;
   }
@@ -115,13 +115,13 @@ bool fails_well(const Stream& stream, std::size_t threads, long n, const ModelPa
   CHECK(test::saved_bytes(before) == bytes_before);
   if (is_broken(model)) {
     CHECK(failed);
-    CHECK_THROWS(BrokenModel, stream.teach(model, threads));
+    CHECK_THROWS(BrokenModel, stream.update(model, threads));
     CHECK_THROWS(BrokenModel, test::ask(model, stream.inputs()));
     CHECK_THROWS(BrokenModel, test::saved_bytes(model));
     return reached;
   }
   if (!failed) {  // nothing failed, or only a thread could not be started
-    stream.teach(expected, 1);
+    stream.update(expected, 1);
   }
   CHECK(test::saved_bytes(model) == test::saved_bytes(expected));
   return reached;
@@ -142,7 +142,7 @@ void check_learning(const Stream& stream, const ModelParams& params) {
 template <class Stream>
 void check_prediction(const Stream& stream, const ModelParams& params) {
   OnlineModel model(params, test::started(params, Stream::kText));
-  stream.teach(model, 1);
+  stream.update(model, 1);
   const test::Answers expected = test::ask(model, stream.inputs());
   long n = 0;
   for (bool failed = true; failed; n += 1 + n / 20) {
@@ -197,7 +197,7 @@ TEST("a snapshot, and saving, that have failed leave no trace") {
   const ModelParams params = with_all();
   const Numbers stream(80);
   OnlineModel model(params, test::started(params));
-  stream.teach(model, 1);
+  stream.update(model, 1);
   const auto expected = test::saved_bytes(model);
   long n = 0;
   for (bool failed = true; failed; n += 1 + n / 20) {
@@ -218,7 +218,7 @@ TEST("a file that could not be loaded for lack of memory is loaded later") {
   const ModelParams params = with_all();
   const Numbers stream(80);
   OnlineModel model(params, test::started(params));
-  stream.teach(model, 1);
+  stream.update(model, 1);
   const auto expected = test::saved_bytes(model);
   const ArrayReader file = test::read_arrays(expected);
   long n = 0;

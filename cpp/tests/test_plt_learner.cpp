@@ -229,7 +229,7 @@ TEST("an empty model") {
   CHECK(saved_bytes(*OnlineTree(make_params(), bytes)) == bytes);
 }
 
-TEST("examples without labels teach the root alone") {
+TEST("examples without labels update the root alone") {
   OnlineTree model(make_params());
   std::vector<StreamExample> stream = random_stream(7, 50);
   for (StreamExample& example : stream) {

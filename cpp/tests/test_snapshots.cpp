@@ -29,11 +29,11 @@ struct Stream {
   test::NamedExamples named{21, kExamples};
   test::LabelledTexts texts{kExamples};
 
-  void teach(OnlineModel& model, std::size_t begin, std::size_t end, std::size_t threads) const {
+  void update(OnlineModel& model, std::size_t begin, std::size_t end, std::size_t threads) const {
     if (model.takes_texts()) {
-      texts.teach(model, begin, end, threads);
+      texts.update(model, begin, end, threads);
     } else {
-      named.teach(model, begin, end - begin, threads);
+      named.update(model, begin, end - begin, threads);
     }
   }
 
@@ -89,7 +89,7 @@ std::vector<Expected> twins(const Kind& kind, std::size_t step) {
   std::vector<Expected> result;
   for (std::size_t t = 0; t <= kExamples; t += step) {
     OnlineModel twin(kind.params, started(kind.params, kind.text));
-    stream().teach(twin, 0, t, 1);
+    stream().update(twin, 0, t, 1);
     result.push_back(expected_of(twin.snapshot()));
   }
   return result;
@@ -105,7 +105,7 @@ TEST("a snapshot is what a twin has learnt that stopped there") {
       OnlineModel model(kind.params, started(kind.params, kind.text));
       std::vector<ModelState> snapshots{model.snapshot()};
       for (std::size_t t = 0; t < kExamples; t += kStep) {
-        stream().teach(model, t, t + kStep, threads);
+        stream().update(model, t, t + kStep, threads);
         snapshots.push_back(model.snapshot());
       }
       for (std::size_t i = 0; i < snapshots.size(); ++i) {  // all are held until here
@@ -125,8 +125,8 @@ TEST("a snapshot after every example, some of which are let go again") {
     for (std::size_t t = 0; t < kExamples; ++t) {
       snapshots.emplace_back(model.snapshot());
       expected.push_back(expected_of(twin.snapshot()));
-      stream().teach(model, t, t + 1, 1);
-      stream().teach(twin, t, t + 1, 1);
+      stream().update(model, t, t + 1, 1);
+      stream().update(twin, t, t + 1, 1);
       snapshots[random.below(static_cast<std::uint32_t>(snapshots.size()))].reset();
     }
     for (std::size_t t = 0; t < kExamples; ++t) {
@@ -148,10 +148,10 @@ TEST("a model that was loaded, learns on where it lies in the file, and is looke
       for (std::size_t t = 0; t < kExamples; t += kStep) {
         const ModelState in_file = loaded(kind.params, saved, kind.text);
         OnlineModel model(kind.params, in_file);
-        stream().teach(model, t, t + kStep / 2, threads);
+        stream().update(model, t, t + kStep / 2, threads);
         const ModelState between = model.snapshot();
         const auto bytes_between = saved_bytes(between);
-        stream().teach(model, t + kStep / 2, t + kStep, threads);
+        stream().update(model, t + kStep / 2, t + kStep, threads);
         CHECK(saved_bytes(in_file) == saved);
         CHECK(saved_bytes(between) == bytes_between);
         snapshots.push_back(model.snapshot());
@@ -168,16 +168,16 @@ TEST("a snapshot is a model of its own: both go on, apart") {
   constexpr std::size_t kHalf = kExamples / 2;
   for (const Kind& kind : kinds()) {
     OnlineModel model(kind.params, started(kind.params, kind.text));
-    stream().teach(model, 0, kHalf, 2);
+    stream().update(model, 0, kHalf, 2);
     OnlineModel branch(kind.params, model.snapshot());
-    stream().teach(branch, 0, 50, 2);
-    stream().teach(model, kHalf, kExamples, 2);
+    stream().update(branch, 0, 50, 2);
+    stream().update(model, kHalf, kExamples, 2);
     OnlineModel twin(kind.params, started(kind.params, kind.text));
-    stream().teach(twin, 0, kExamples, 1);
+    stream().update(twin, 0, kExamples, 1);
     check_is(model.snapshot(), expected_of(twin.snapshot()));
     OnlineModel branch_twin(kind.params, started(kind.params, kind.text));
-    stream().teach(branch_twin, 0, kHalf, 1);
-    stream().teach(branch_twin, 0, 50, 1);
+    stream().update(branch_twin, 0, kHalf, 1);
+    stream().update(branch_twin, 0, 50, 1);
     check_is(branch.snapshot(), expected_of(branch_twin.snapshot()));
   }
 }
@@ -188,11 +188,11 @@ TEST("a snapshot outlives the model that it is of, and the file that it lies in"
     Expected expected;
     {
       OnlineModel model(kind.params, started(kind.params, kind.text));
-      stream().teach(model, 0, 50, 2);
+      stream().update(model, 0, 50, 2);
       expected = expected_of(model.snapshot());
       OnlineModel going_on(kind.params, loaded(kind.params, expected.bytes, kind.text));
       snapshot = going_on.snapshot();
-      stream().teach(going_on, 50, 60, 2);
+      stream().update(going_on, 50, 60, 2);
     }
     check_is(*snapshot, expected);
   }
@@ -201,11 +201,11 @@ TEST("a snapshot outlives the model that it is of, and the file that it lies in"
 TEST("a copy that only predicts does not change when its original learns on") {
   for (const Kind& kind : kinds()) {
     OnlineModel model(kind.params, started(kind.params, kind.text));
-    stream().teach(model, 0, 100, 2);
+    stream().update(model, 0, 100, 2);
     const ModelState small = model.snapshot().for_prediction(0);
     const Expected expected = expected_of(small);
     CHECK(expected.answers == stream().questions(model.snapshot()));
-    stream().teach(model, 100, kExamples, 2);
+    stream().update(model, 100, kExamples, 2);
     check_is(small, expected);
   }
 }

@@ -20,7 +20,7 @@ using Strings = std::vector<std::string>;
 namespace {
 
 /// Tells the table of a text that has these words, each once.
-std::vector<std::uint32_t> teach(TermTable& table, const Strings& words) {
+std::vector<std::uint32_t> update(TermTable& table, const Strings& words) {
   table.next_text();
   std::vector<std::uint32_t> ids;
   for (const bool known : {true, false}) {
@@ -47,7 +47,7 @@ class Plain {
  public:
   explicit Plain(std::size_t limit) : limit_(limit) {}
 
-  void teach(const std::string& word) {
+  void update(const std::string& word) {
     const auto place = std::find(words_.begin(), words_.end(), word);
     if (place != words_.end()) {
       ++scores_[static_cast<std::size_t>(place - words_.begin())];
@@ -126,8 +126,8 @@ TEST("the last bits of hashes are spread evenly") {
 TEST("terms get ids in order of arrival and are counted once a text") {
   TermTable table(0, 0);
   CHECK_EQ(find(table, "a"), kNone);
-  CHECK_EQ(teach(table, {"b", "a"}), (std::vector<std::uint32_t>{0, 1}));
-  CHECK_EQ(teach(table, {"a", "c"}), (std::vector<std::uint32_t>{1, 2}));
+  CHECK_EQ(update(table, {"b", "a"}), (std::vector<std::uint32_t>{0, 1}));
+  CHECK_EQ(update(table, {"a", "c"}), (std::vector<std::uint32_t>{1, 2}));
   CHECK_EQ(table.size(), 3U);
   CHECK_EQ(table.n_texts(), 2U);
   CHECK_EQ(table.n_texts_with(1), 2U);
@@ -147,7 +147,7 @@ TEST("characters of a word are another term than the word") {
 TEST("with hash_bits terms of equal last bits are one") {
   TermTable table(3, 0);
   for (int i = 0; i < 200; ++i) {
-    teach(table, {"w" + std::to_string(i)});
+    update(table, {"w" + std::to_string(i)});
   }
   CHECK_EQ(table.size(), 8U);
   std::uint32_t n = 0;
@@ -167,8 +167,8 @@ TEST("a full table replaces the rarest term, as Space-Saving does") {
     Random random(limit);
     for (std::uint32_t i = 0; i < 3000; ++i) {
       const std::string word = random_word(random, i);
-      teach(table, {word});
-      plain.teach(word);
+      update(table, {word});
+      plain.update(word);
       if (i % 500 == 250) {
         table = reloaded(table, 0, limit);
       }
@@ -186,21 +186,21 @@ TEST("a term that is frequent enough is never missing") {
   Random random(8);
   for (std::uint32_t i = 0; i < 5000; ++i) {
     // Each text has 2 terms, and "often" is in every sixth: 833 of 10,000 terms, where 10,000 / 20 suffice.
-    teach(table, {"rare" + std::to_string(i), i % 6 == 0 ? "often" : "w" + std::to_string(random.below(1000))});
+    update(table, {"rare" + std::to_string(i), i % 6 == 0 ? "often" : "w" + std::to_string(random.below(1000))});
   }
   CHECK(find(table, "often") != kNone);
 }
 
 TEST("terms of the present text keep their places") {
   TermTable table(0, 3);
-  teach(table, {"a", "b", "c"});
-  teach(table, {"b"});
-  CHECK_EQ(teach(table, {"a", "x", "y", "z", "zz"}), (std::vector<std::uint32_t>{0, 2, 1, kNone, kNone}));
+  update(table, {"a", "b", "c"});
+  update(table, {"b"});
+  CHECK_EQ(update(table, {"a", "x", "y", "z", "zz"}), (std::vector<std::uint32_t>{0, 2, 1, kNone, kNone}));
   CHECK_EQ(find(table, "a"), 0U);
   CHECK_EQ(find(table, "x"), 2U);  // c was the rarest
   CHECK_EQ(find(table, "y"), 1U);  // then b, for x is of this text
   CHECK_EQ(table.n_texts_with(1), 1U);
-  CHECK_EQ(teach(table, {"k"}), std::vector<std::uint32_t>{0});  // a, x and y have scores of 2, 2 and 3
+  CHECK_EQ(update(table, {"k"}), std::vector<std::uint32_t>{0});  // a, x and y have scores of 2, 2 and 3
 }
 
 TEST("a loaded table equals the saved one and goes on like it") {
@@ -208,12 +208,12 @@ TEST("a loaded table equals the saved one and goes on like it") {
     TermTable table(hash_bits, limit);
     Random random(3);
     for (std::uint32_t i = 0; i < 400; ++i) {
-      teach(table, {random_word(random, i), "x" + std::to_string(i % 9)});
+      update(table, {random_word(random, i), "x" + std::to_string(i % 9)});
     }
     TermTable loaded = reloaded(table, hash_bits, limit);
     for (std::uint32_t i = 400; i < 800; ++i) {
       const Strings words{random_word(random, i), "y" + std::to_string(i % 9)};
-      CHECK_EQ(teach(table, words), teach(loaded, words));
+      CHECK_EQ(update(table, words), update(loaded, words));
     }
     CHECK(saved_bytes(table) == saved_bytes(loaded));
   }
@@ -221,10 +221,10 @@ TEST("a loaded table equals the saved one and goes on like it") {
 
 TEST("memory counts long terms") {
   TermTable table(0, 0);
-  teach(table, {"a"});
+  update(table, {"a"});
   const std::size_t before = table.memory_bytes();
   TermTable other(0, 0);
-  teach(other, {std::string(1000, 'a')});
+  update(other, {std::string(1000, 'a')});
   CHECK(other.memory_bytes() >= before + 999);
 }
 
@@ -240,7 +240,7 @@ TermTable open(const std::vector<std::byte>& file, Kind kind = {0, 0}) {
 void teach_many(TermTable& table, std::uint32_t begin, std::uint32_t end) {
   Random random(begin);
   for (std::uint32_t i = begin; i < end; ++i) {
-    teach(table, {random_word(random, i), "x" + std::to_string(i % 9)});
+    update(table, {random_word(random, i), "x" + std::to_string(i % 9)});
   }
 }
 
@@ -299,7 +299,7 @@ TEST("the texts of terms that have gone do not pile up") {
   TermTable table(0, 50);
   std::size_t most = 0;
   for (std::uint32_t i = 0; i < 20'000; ++i) {
-    teach(table, {std::string(100, 'a') + std::to_string(i)});
+    update(table, {std::string(100, 'a') + std::to_string(i)});
     most = std::max(most, table.memory_bytes());
   }
   table.check();
@@ -316,8 +316,8 @@ TEST("arrays of the wrong sizes are refused when a table is opened") {
 
 TEST("content that could do harm does not pass the check of a table") {
   TermTable table(0, 0);
-  teach(table, {"pear", "apple", "fig"});
-  teach(table, {"pear"});
+  update(table, {"pear", "apple", "fig"});
+  update(table, {"pear"});
   const auto file = saved_bytes(table);
   const auto arrays = test::read_arrays(file);
   const Entry entry = arrays.get<Entry>("thing/terms")[0];
@@ -353,7 +353,7 @@ TEST("content that could do harm does not pass the check of a table") {
 
 TEST("a hash of too many bits does not pass the check of a table") {
   TermTable table(20, 0);
-  teach(table, {"pear", "apple"});
+  update(table, {"pear", "apple"});
   open(saved_bytes(table), {20, 0}).check();
   CHECK_THROWS_WITH(FormatError, "more bits", open(saved_bytes(table), {3, 0}).check());
 }
@@ -373,7 +373,7 @@ TEST("whatever passes the check of a table does no harm") {
 
 TEST("counts that are as large as can be stay there, and others that are larger are refused") {
   TermTable table(0, 2);
-  teach(table, {"pear", "apple"});
+  update(table, {"pear", "apple"});
   const auto bytes = saved_bytes(table);
   CHECK_THROWS_WITH(FormatError, "impossible number of texts",
                     open(with_value(bytes, "thing/n_texts", 0, ~std::uint64_t{0}), {0, 2}).check());
@@ -388,10 +388,10 @@ TEST("counts that are as large as can be stay there, and others that are larger 
                       }()),
            {0, 2});
   loaded.check();
-  teach(loaded, {"pear", "apple"});
+  update(loaded, {"pear", "apple"});
   loaded.check();
-  teach(loaded, {"pear", "fig"});
-  teach(loaded, {"kiwi", "plum"});  // one of them takes the place of what has been counted most
+  update(loaded, {"pear", "fig"});
+  update(loaded, {"kiwi", "plum"});  // one of them takes the place of what has been counted most
   loaded.check();
   open(saved_bytes(loaded), {0, 2}).check();
 }
@@ -423,7 +423,7 @@ TEST("words that were chosen to collide come and go as others do") {
   for (const std::uint32_t limit : {0U, 500U}) {
     TermTable table(0, limit);
     for (std::size_t i = 0; i + 10 <= chosen.size(); i += 5) {
-      teach(table, Strings(chosen.begin() + static_cast<std::ptrdiff_t>(i),
+      update(table, Strings(chosen.begin() + static_cast<std::ptrdiff_t>(i),
                            chosen.begin() + static_cast<std::ptrdiff_t>(i + 10)));
     }
     table.check();
@@ -433,7 +433,7 @@ TEST("words that were chosen to collide come and go as others do") {
     for (const std::string& word : chosen) {
       CHECK_EQ(find(table, word), find(again, word));
     }
-    CHECK(teach(table, {chosen[3], "pear"}) == teach(again, {chosen[3], "pear"}));
+    CHECK(update(table, {chosen[3], "pear"}) == update(again, {chosen[3], "pear"}));
     CHECK(saved_bytes(again) == saved_bytes(table));
   }
 }

@@ -199,13 +199,13 @@ TEST("a model of texts is the same one by one, in batches, on threads and after 
   for (const ModelParams& params : {make_params(), with_all_switches()}) {
     OnlineModel expected(params, started(params, text));
     for (std::size_t i = 0; i < 120; ++i) {
-      stream.teach(expected, i, i + 1, 1);
+      stream.update(expected, i, i + 1, 1);
     }
     for (const std::size_t threads : {1U, 3U}) {
       OnlineModel model(params, started(params, text));
-      stream.teach(model, 0, 50, threads);
+      stream.update(model, 0, 50, threads);
       OnlineModel going_on(params, loaded(params, saved_bytes(model), text));
-      stream.teach(going_on, 50, 120, threads);
+      stream.update(going_on, 50, 120, threads);
       CHECK(saved_bytes(going_on) == saved_bytes(expected));
       CHECK(ask(going_on, stream.inputs(), {.top_k = 3}, threads) == ask(expected, stream.inputs()));
     }
@@ -228,7 +228,7 @@ TEST("texts are kept for later as the rows that they were when they were learnt"
   LabelId n_ids = 0;
   TextRow text;
   for (std::size_t i = 0; i < 60; ++i) {
-    stream.teach(model, i, i + 1, 1);
+    stream.update(model, i, i + 1, 1);
     features.learn(stream.views[i], text);
     row_builder.clear();
     const RowView row = row_builder.build(text.ids, text.values, params.rows);
@@ -246,7 +246,7 @@ TEST("a text that is kept for later and has features that the text features lack
   one_tree.forest.warm_up = 70;
   for (const ModelParams& params : {with_all_switches(), one_tree}) {
     OnlineModel model(params, started(params, kPlainText));
-    stream.teach(model, 0, 40, 1);
+    stream.update(model, 0, 40, 1);
     ModelState state = model.snapshot();
     CHECK(saved_bytes(loaded(params, saved_bytes(state), kPlainText)) == saved_bytes(state));
     state.encoder = Shared(Encoder(TextFeatures(kPlainText)));
@@ -270,7 +270,7 @@ TEST("readers beside a writer of texts get the answers of the model after some w
   for (std::size_t i = 0; i <= 100; ++i) {
     expected.push_back(ask(alone, questions));
     if (i < 100) {
-      stream.teach(alone, i, i + 1, 1);
+      stream.update(alone, i, i + 1, 1);
     }
   }
   OnlineModel shared(params, started(params, crowded_text()));
@@ -286,7 +286,7 @@ TEST("readers beside a writer of texts get the answers of the model after some w
     });
   }
   for (std::size_t i = 0; i < 100; i += 5) {
-    stream.teach(shared, i, i + 5, 3);
+    stream.update(shared, i, i + 5, 3);
   }
   for (std::thread& reader : readers) {
     reader.join();

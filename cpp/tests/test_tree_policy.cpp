@@ -78,7 +78,7 @@ LabelTree grown(const TreeParams& params, std::uint32_t n_examples, std::uint64_
   return growth.tree();
 }
 
-/// A root with two internal nodes, 1 and 2, of so many leaves.
+/// A root with two internal nodes, 1 with n_first leaves and 2 with n_second.
 LabelTree two_groups(std::uint32_t n_first, std::uint32_t n_second) {
   std::vector<NodeId> parents{kNone, 0, 0};
   std::vector<LabelId> labels{kNone, kNone, kNone};

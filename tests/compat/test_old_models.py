@@ -48,7 +48,7 @@ def stream() -> list[tuple[dict[Any, float], list[Any]]]:
     return list(make_stream(60, n_labels=30, words_per_label=3, seed=9))
 
 
-def teach(model: OnlinePLT, x: dict[Any, float], labels: list[Any]) -> None:
+def update(model: OnlinePLT, x: dict[Any, float], labels: list[Any]) -> None:
     """Learn features, or a text of their names."""
     model.learn_one(x if model.features is None else " ".join(map(str, x)), labels)
 
@@ -56,7 +56,7 @@ def teach(model: OnlinePLT, x: dict[Any, float], labels: list[Any]) -> None:
 def learnt(settings: dict[str, Any]) -> OnlinePLT:
     model = OnlinePLT(**settings)
     for x, labels in stream():
-        teach(model, x, labels)
+        update(model, x, labels)
     return model
 
 
@@ -84,7 +84,7 @@ def test_an_old_file_is_read_and_goes_on(path: Path) -> None:
     expected = learnt(model.settings)
     assert model.fingerprint() == expected.fingerprint()
     for other in (model, expected):
-        teach(other, {"term-1-1": 1.0, "new": 2.0}, ["topic-0/label-0", "new"])
+        update(other, {"term-1-1": 1.0, "new": 2.0}, ["topic-0/label-0", "new"])
     assert model.fingerprint() == expected.fingerprint()
 
 

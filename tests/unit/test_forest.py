@@ -35,7 +35,7 @@ def stream() -> list[Example]:
     return list(make_stream(2000, n_labels=300, seed=3))
 
 
-def teach(model: OnlinePLT, stream: list[Example]) -> OnlinePLT:
+def update(model: OnlinePLT, stream: list[Example]) -> OnlinePLT:
     model.learn_many([x for x, _ in stream], [labels for _, labels in stream])
     return model
 
@@ -54,7 +54,7 @@ def test_the_model_is_the_same_on_any_number_of_threads(
     stream: list[Example], settings: dict[str, Any], threads: int
 ) -> None:
     alone, together = OnlinePLT(**settings), OnlinePLT(**settings, threads=threads)
-    assert teach(together, stream).fingerprint() == teach(alone, stream).fingerprint()
+    assert update(together, stream).fingerprint() == update(alone, stream).fingerprint()
     rows = [x for x, _ in stream[:100]]
     assert list(together.predict_many(rows)) == list(alone.predict_many(rows))
 
@@ -63,10 +63,10 @@ def test_the_model_is_the_same_on_any_number_of_threads(
 def test_the_model_is_the_same_however_the_stream_is_cut(stream: list[Example], settings: dict[str, Any]) -> None:
     in_parts, singly = OnlinePLT(**settings, threads=2), OnlinePLT(**settings)
     for begin, end in pairwise([0, 1, 100, N_WARM_UP - 1, N_WARM_UP + 1, 1500, 2000]):
-        teach(in_parts, stream[begin:end])
+        update(in_parts, stream[begin:end])
     for x, labels in stream:
         singly.learn_one(x, labels)
-    expected = teach(OnlinePLT(**settings), stream).fingerprint()
+    expected = update(OnlinePLT(**settings), stream).fingerprint()
     assert in_parts.fingerprint() == singly.fingerprint() == expected
 
 
@@ -75,12 +75,12 @@ def test_the_model_is_the_same_however_the_stream_is_cut(stream: list[Example], 
 def test_a_saved_model_goes_on_as_if_it_had_not_been(
     stream: list[Example], settings: dict[str, Any], at: int, tmp_path: Path
 ) -> None:
-    model = teach(OnlinePLT(**settings), stream[:at])
+    model = update(OnlinePLT(**settings), stream[:at])
     model.save(tmp_path / "model.oplt")
     again = [OnlinePLT.load(tmp_path / "model.oplt"), pickle.loads(pickle.dumps(model))]
-    expected = teach(model, stream[at:])
+    expected = update(model, stream[at:])
     for other in again:
-        assert teach(other, stream[at:]).fingerprint() == expected.fingerprint()
+        assert update(other, stream[at:]).fingerprint() == expected.fingerprint()
         assert other.settings == expected.settings
         assert other.predict_one(stream[0][0]) == expected.predict_one(stream[0][0])
 
@@ -89,7 +89,7 @@ def test_a_saved_model_goes_on_as_if_it_had_not_been(
 def test_counts_are_of_new_examples_and_of_all_labels(stream: list[Example], settings: dict[str, Any]) -> None:
     model = OnlinePLT(**settings)
     for begin in (0, 1000):
-        teach(model, stream[begin : begin + 1000])
+        update(model, stream[begin : begin + 1000])
         assert model.n_examples == begin + 1000
         assert model.n_labels == len({label for _, labels in stream[: begin + 1000] for label in labels})
         assert model.predict_many([{}]).n_examples == begin + 1000
@@ -111,7 +111,7 @@ def test_it_predicts_from_the_first_example_on(stream: list[Example], settings: 
 def test_a_cut_off_model_is_refused(stream: list[Example], tmp_path: Path, keep: int) -> None:
     settings = {"trees": 2, "warm_up": 200}
     path = tmp_path / "m.oplt"
-    teach(OnlinePLT(**settings), stream[:100]).save(path)
+    update(OnlinePLT(**settings), stream[:100]).save(path)
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(ModelFormatError):
         OnlinePLT.load(path)
@@ -154,7 +154,7 @@ def test_a_tree_that_is_known_ahead_is_one_and_stays(settings: dict[str, Any], m
 
 
 def test_the_first_tree_is_that_of_a_model_with_one(stream: list[Example]) -> None:
-    three, one = teach(OnlinePLT(trees=3), stream), teach(OnlinePLT(), stream)
+    three, one = update(OnlinePLT(trees=3), stream), update(OnlinePLT(), stream)
     assert three.tree == one.tree
     assert_models_proper(three, one)
     assert len({str(core_tree(three, number)) for number in range(3)}) == 3
@@ -166,17 +166,17 @@ def test_the_first_tree_is_that_of_a_model_with_one(stream: list[Example]) -> No
 def test_the_label_memory_is_the_same_beside_any_trees(stream: list[Example]) -> None:
     def memory_bytes(**settings: Any) -> int:
         with_memory, without = (OnlinePLT(label_memory=size, **settings) for size in (64, 0))
-        return teach(with_memory, stream).memory_bytes - teach(without, stream).memory_bytes
+        return update(with_memory, stream).memory_bytes - update(without, stream).memory_bytes
 
     assert memory_bytes() == memory_bytes(trees=3)
 
 
 def test_probabilities_are_the_mean_of_the_trees(stream: list[Example]) -> None:
     settings: dict[str, Any] = {"policy": "random", "label_memory": 0}
-    forest = teach(OnlinePLT(**settings, trees=2, seed=5, arity=8, max_leaves=10), stream)
+    forest = update(OnlinePLT(**settings, trees=2, seed=5, arity=8, max_leaves=10), stream)
     alone = [
-        teach(OnlinePLT(**settings, seed=5, arity=8, max_leaves=10), stream),
-        teach(OnlinePLT(**settings, seed=6, arity=4, max_leaves=11), stream),
+        update(OnlinePLT(**settings, seed=5, arity=8, max_leaves=10), stream),
+        update(OnlinePLT(**settings, seed=6, arity=4, max_leaves=11), stream),
     ]
     for x, _ in stream[:20]:
         first, second = (dict(model.predict_one(x, threshold=0.0)) for model in alone)
@@ -195,9 +195,9 @@ def test_a_warm_up_equals_a_warm_start(stream: list[Example], normalize: bool) -
     shape = {"arity": 3, "max_leaves": 5, "seed": 7}
     settings: dict[str, Any] = {**shape, "normalize": normalize, "label_memory": 0}
     sample, rest = stream[:N_WARM_UP], stream[N_WARM_UP:]
-    model = teach(OnlinePLT(**settings, warm_up=N_WARM_UP, threads=2), stream)
+    model = update(OnlinePLT(**settings, warm_up=N_WARM_UP, threads=2), stream)
     started = OnlinePLT.warm_start([x for x, _ in sample], [labels for _, labels in sample], **settings)
-    teach(started, rest)
+    update(started, rest)
     assert model.tree == started.tree
     assert_models_proper(model, started)
     for x, _ in stream[:50]:
@@ -206,12 +206,12 @@ def test_a_warm_up_equals_a_warm_start(stream: list[Example], normalize: bool) -
 
 def test_before_its_end_a_warm_up_leaves_the_tree_to_the_policy(stream: list[Example]) -> None:
     warming, cold = OnlinePLT(warm_up=N_WARM_UP), OnlinePLT()
-    teach(warming, stream[: N_WARM_UP - 1])
-    teach(cold, stream[: N_WARM_UP - 1])
+    update(warming, stream[: N_WARM_UP - 1])
+    update(cold, stream[: N_WARM_UP - 1])
     assert warming.tree == cold.tree
     assert_models_proper(warming, cold)
     assert warming.memory_bytes > cold.memory_bytes
-    teach(warming, stream[N_WARM_UP - 1 : N_WARM_UP])
-    teach(cold, stream[N_WARM_UP - 1 : N_WARM_UP])
+    update(warming, stream[N_WARM_UP - 1 : N_WARM_UP])
+    update(cold, stream[N_WARM_UP - 1 : N_WARM_UP])
     assert warming.tree != cold.tree
     assert sorted(warming.tree.leaves()[1]) == sorted(cold.tree.leaves()[1])

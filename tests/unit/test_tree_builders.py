@@ -243,7 +243,7 @@ def test_a_fixed_tree_learns_fewer_classifiers(examples: Examples) -> None:
     assert list(fixed.predict_many(examples[0])) == list(ready.predict_many(examples[0]))
 
 
-def test_a_warm_start_is_a_tree_of_the_sample_and_its_lesson(examples: Examples) -> None:
+def test_a_warm_start_is_a_tree_that_is_trained_on_the_sample(examples: Examples) -> None:
     X, Y = examples
     settings = {"arity": 3, "max_leaves": 5, "seed": 7}
     model = OnlinePLT.warm_start(iter(X[:300]), iter(Y[:300]), weights=[2.0] * 300, threads=2, **settings)
