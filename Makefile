@@ -31,7 +31,7 @@ $(VENV)/package: $(VENV)/tools $(CORE_FILES) $(PACKAGE_FILES)
 build: $(VENV)/package  ## Build the package into .venv.
 
 .PHONY: demo
-demo: build  ## Learn online from a stream whose labels keep emerging.
+demo: build  ## Watch a model learn from a stream in which new labels keep appearing.
 	$(BIN)/oplt demo
 
 .PHONY: test

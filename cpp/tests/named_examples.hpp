@@ -101,7 +101,7 @@ class NamedExamples {
   }
 
   void update(OnlineModel& model, std::size_t begin, std::size_t n, std::size_t threads = 2,
-             const std::function<void()>& poll = {}) const {
+              const std::function<void()>& poll = {}) const {
     model.learn(rows(begin, n), labels(begin, n), weights(begin, n), threads, poll);
   }
   void update(OnlineModel& model) const { update(model, 0, size()); }

@@ -237,7 +237,7 @@ TermTable open(const std::vector<std::byte>& file, Kind kind = {0, 0}) {
   return TermTable::load(test::read_arrays(file), "thing", kind.first, kind.second);
 }
 
-void teach_many(TermTable& table, std::uint32_t begin, std::uint32_t end) {
+void update_many(TermTable& table, std::uint32_t begin, std::uint32_t end) {
   Random random(begin);
   for (std::uint32_t i = begin; i < end; ++i) {
     update(table, {random_word(random, i), "x" + std::to_string(i % 9)});
@@ -266,7 +266,7 @@ TEST("a table is used where it lies in a file, and goes on from there") {
   for (const Kind& kind : kKinds) {
     for (const std::uint32_t n : {0U, 1U, 400U}) {
       TermTable table(kind.first, kind.second);
-      teach_many(table, 0, n);
+      update_many(table, 0, n);
       table.check();
       const auto file = saved_bytes(table);
       TermTable loaded = open(file, kind);
@@ -278,8 +278,8 @@ TEST("a table is used where it lies in a file, and goes on from there") {
       }
       CHECK(saved_bytes(loaded) == file);
       const TermTable untouched = loaded;
-      teach_many(table, n, 800);
-      teach_many(loaded, n, 800);
+      update_many(table, n, 800);
+      update_many(loaded, n, 800);
       loaded.check();
       CHECK(saved_bytes(loaded) == saved_bytes(table));
       CHECK(saved_bytes(untouched) == file);
@@ -290,7 +290,7 @@ TEST("a table is used where it lies in a file, and goes on from there") {
 TEST("equal tables write equal arrays, however they grew") {
   for (const Kind& kind : kKinds) {
     TermTable table(kind.first, kind.second);
-    teach_many(table, 0, 3000);
+    update_many(table, 0, 3000);
     CHECK(saved_bytes(reloaded(table, kind.first, kind.second)) == saved_bytes(table));
   }
 }
@@ -308,7 +308,7 @@ TEST("the texts of terms that have gone do not pile up") {
 
 TEST("arrays of the wrong sizes are refused when a table is opened") {
   TermTable table(0, 0);
-  teach_many(table, 0, 100);
+  update_many(table, 0, 100);
   const auto file = saved_bytes(table);
   CHECK_THROWS_WITH(FormatError, "max_features", open(file, {0, table.size() - 1}));
   CHECK_THROWS_WITH(FormatError, "hash table", open(with_array<Slot>(file, "thing/slots", std::vector<Slot>(100))));
@@ -361,11 +361,11 @@ TEST("a hash of too many bits does not pass the check of a table") {
 TEST("whatever passes the check of a table does no harm") {
   for (const Kind& kind : kKinds) {
     TermTable table(kind.first, kind.second);
-    teach_many(table, 0, 100);
+    update_many(table, 0, 100);
     CHECK(test::n_harmless(saved_bytes(table), 2000, [&](const std::vector<std::byte>& file) {
             TermTable loaded = open(file, kind);
             loaded.check();
-            teach_many(loaded, 50, 200);
+            update_many(loaded, 50, 200);
             loaded.check();
           }) > 50);
   }
@@ -424,7 +424,7 @@ TEST("words that were chosen to collide come and go as others do") {
     TermTable table(0, limit);
     for (std::size_t i = 0; i + 10 <= chosen.size(); i += 5) {
       update(table, Strings(chosen.begin() + static_cast<std::ptrdiff_t>(i),
-                           chosen.begin() + static_cast<std::ptrdiff_t>(i + 10)));
+                            chosen.begin() + static_cast<std::ptrdiff_t>(i + 10)));
     }
     table.check();
     TermTable again = open(saved_bytes(table), {0, limit});

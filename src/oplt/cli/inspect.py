@@ -48,7 +48,7 @@ _PARTS = {
     help="Number of nodes and labels to list.",
 )
 @click.option(
-    "--fingerprint", is_flag=True, help="Also show the fingerprint, a digest that is the same only for equal models."
+    "--fingerprint", is_flag=True, help="Also show the fingerprint, a digest that differs unless models are equal."
 )
 @json_option
 @quiet_option

@@ -36,7 +36,7 @@ _OF_GRAPHVIZ = (".png", ".jpg", ".jpeg", ".pdf", ".gif", ".webp", ".eps", ".ps")
     "--depth",
     metavar="N",
     type=click.IntRange(min=0),
-    help="Draw N levels below the root; in HTML, levels that are open at first.",
+    help="Draw N levels below the root; in HTML, expand N levels initially.",
 )
 @click.option(
     "--children",

@@ -50,7 +50,7 @@ __all__ = ["command"]
     type=click.FloatRange(min=0),
     default=10,
     show_default=True,
-    help="With --per-label: weight of the common threshold, in examples per label; 0 means no shrinkage.",
+    help="With --per-label: the common threshold weighs as much as N examples of a label; 0 means no shrinkage.",
 )
 @click.option(
     "--out", "-o", metavar="FILE", type=click.Path(path_type=Path), help="Where to save the model.  [default: MODEL]"
