@@ -119,8 +119,8 @@ def command(
 
     P@k, R@k, nDCG@k: precision, recall and nDCG of the top k labels. coverage@k: share of the labels that are predicted
     correctly at least once. log-loss@k, ECE@k: quality and calibration of the probabilities; 0 is best. PSP@k,
-    PSnDCG@k: propensity-scored precision and nDCG, in which rare labels count more, according to their frequency in --train-data
-    (Jain et al. 2016, A = 0.55, B = 1.5).
+    PSnDCG@k: propensity-scored precision and nDCG, in which rare labels count more, according to their frequency in
+    --train-data (Jain et al. 2016, A = 0.55, B = 1.5).
     """
     if out is not None:
         _check_out(out, [model_path, *data_paths], per_label=per_label, force=force)

@@ -55,9 +55,8 @@ __all__ = ["command"]
     metavar="SECONDS",
     default=600,
     show_default=True,
-    help="Save a checkpoint every N seconds; 0 disables it. When reading standard input, each checkpoint"
-    " overwrites the model. With"
-    " files, it goes to FILE.partial, and rerunning the same command resumes from there.",
+    help="Save a checkpoint every N seconds; 0 disables it. When reading standard input, each checkpoint overwrites"
+    " the model. With files, it goes to FILE.partial, and rerunning the same command resumes from there.",
 )
 @click.option(
     "--wait",
