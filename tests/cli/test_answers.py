@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import gzip
 import io
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from oplt import OnlinePLT
@@ -109,13 +112,8 @@ def test_columns_of_tables_are_kept_as_they_are(tmp_path: Path, model: Path) -> 
 
 
 def test_columns_of_parquet_are_kept(tmp_path: Path, model: Path) -> None:
-    arrow = pytest.importorskip("pyarrow")
-    import datetime as dt
-
-    import pyarrow.parquet as pq
-
     path = tmp_path / "new.parquet"
-    pq.write_table(arrow.table({"text": ["Topic1-2"], "day": [dt.date(2024, 2, 29)], "id": [3]}), path)
+    pq.write_table(pa.table({"text": ["Topic1-2"], "day": [dt.date(2024, 2, 29)], "id": [3]}), path)
     (line,) = json_lines(run("predict", model, path, "--keep", "id,day").stdout)
     assert (line["id"], line["day"]) == (3, "2024-02-29")
     assert "there is no column 'idd' to keep" in refused("predict", model, path, "--keep", "idd")

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from oplt import PLT, InvalidInputError, InvalidParameterError, OnlinePLT, OpltWarning, files, tree
@@ -207,9 +209,7 @@ def test_a_name_in_another_case_is_kept_as_it_is_asked_for(tmp_path: Path) -> No
     for content in (b'{"Text": "a b", "Labels": ["x"]}\n', b"Text,Labels\na b,x\n"):
         (batch,) = files.read(io.BytesIO(content), columns=columns)
         assert (batch.X, batch.Y, batch.kept) == (["a b"], [["x"]], both)
-    parquet = pytest.importorskip("pyarrow.parquet")
-    arrow = pytest.importorskip("pyarrow")
-    parquet.write_table(arrow.table({"Text": ["a b"], "Labels": [["x"]]}), tmp_path / "t.parquet")
+    pq.write_table(pa.table({"Text": ["a b"], "Labels": [["x"]]}), tmp_path / "t.parquet")
     (batch,) = files.read(tmp_path / "t.parquet", columns=columns)
     assert (batch.X, batch.Y, batch.kept) == (["a b"], [["x"]], both)
 
