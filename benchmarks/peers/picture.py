@@ -43,7 +43,7 @@ TICKS = {1: "1 s", 10: "10 s", 60: "1 min", 600: "10 min", 3600: "1 h"}
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours; the background is transparent."""
+    """Colors; the background is transparent."""
 
     text: str
     faint: str
@@ -52,7 +52,7 @@ class Theme:
     batch: str
 
 
-# Blue, orange and grey differ in lightness, too: readers who do not see colours can tell them apart.
+# Blue, orange and gray differ in lightness, too: readers who do not see colors can tell them apart.
 THEMES = {
     "light": Theme(text="#1f2328", faint="#d1d9e0", ours="#0550ae", online="#bc4c00", batch="#6e7781"),
     "dark": Theme(text="#e6edf3", faint="#3d444d", ours="#79c0ff", online="#f0883e", batch="#9198a1"),
@@ -168,8 +168,8 @@ def seconds(figures: dict[str, Any]) -> float:
 
 def mark(kind: str, theme: Theme) -> dict[str, Any]:
     """How a point looks: hollow if the learner is a batch learner."""
-    colour = getattr(theme, kind)
-    return {"s": 60, "c": "none" if kind == BATCH else colour, "edgecolors": colour, "linewidths": 1.8, "zorder": 3}
+    color = getattr(theme, kind)
+    return {"s": 60, "c": "none" if kind == BATCH else color, "edgecolors": color, "linewidths": 1.8, "zorder": 3}
 
 
 def style(axis: Any, theme: Theme) -> None:
@@ -185,7 +185,7 @@ def style(axis: Any, theme: Theme) -> None:
         axis.spines[side].set_visible(False)
 
 
-RADIUS = 8  # pixels around the centre of a point that no label covers
+RADIUS = 8  # pixels around the center of a point that no label covers
 SIDES = {"right": (9, 0), "above": (0, 9), "left": (-9, 0), "below": (0, -9)}
 
 

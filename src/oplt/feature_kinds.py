@@ -35,7 +35,7 @@ class FeatureKinds:
     strings: bool = False
     integers: bool = False
     largest: int = -1  # integer
-    n_columns: int | None = None  # of the arrays learnt since the model was made or loaded
+    n_columns: int | None = None  # of the arrays learned since the model was made or loaded
 
     def update(self, core: _Core) -> None:
         """Examine the new features."""

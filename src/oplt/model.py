@@ -333,7 +333,7 @@ class OnlinePLT(Predictor):
 
         Examples
         --------
-        >>> X = [{"purrs": 1, "fur": 1}, {"grey": 1, "hard": 1}, {"barks": 1, "fur": 1}, {"red": 1, "hard": 1}]
+        >>> X = [{"purrs": 1, "fur": 1}, {"gray": 1, "hard": 1}, {"barks": 1, "fur": 1}, {"red": 1, "hard": 1}]
         >>> model = OnlinePLT.warm_start(X, ["cat", "granite", "dog", "brick"], arity=2, max_leaves=2)
         >>> model.tree.to_nested()
         [['granite', 'brick'], ['cat', 'dog']]
@@ -383,7 +383,7 @@ class OnlinePLT(Predictor):
     ) -> None:
         """Learn from many examples, one after the other; bit for bit the same as calling `learn_one` in a loop.
 
-        If it is interrupted (Ctrl-C), the model has learnt the examples up to that point; `n_examples` is their number.
+        If it is interrupted (Ctrl-C), the model has learned the examples up to that point; `n_examples` is their number.
 
         Parameters
         ----------

@@ -108,13 +108,13 @@ class TextSettings:
         None,
         Bounds(most=255),
         "Character n-grams of words: minimum and maximum number of characters per term.",
-        "``(3, 5)`` matches words that are spelt or inflected differently, at the cost of several times as many"
+        "``(3, 5)`` matches words that are spelled or inflected differently, at the cost of several times as many"
         " features. The spaces around a word are part of it. The names of these terms begin with ``~``.",
     )
     idf: bool = _setting(
         True,
         Flag(),
-        "Weight terms by inverse document frequency, computed over the texts learnt so far.",
+        "Weight terms by inverse document frequency, computed over the texts learned so far.",
         "A term that occurs in d of n texts is weighted by 1 + ln((1 + n) / (1 + d)). See below.",
     )
     sublinear: bool = _setting(True, Flag(), "Weight a term that occurs f times by 1 + ln f instead of f.")
@@ -252,7 +252,7 @@ class Settings:
         512,
         Integer(least=0, most=2**20),
         "Remember N features of each label, and rank labels by tree and memory together; 0 uses the tree alone.",
-        "The memory is the mean of a label's examples. How to weight memory and tree is learnt from the stream. The"
+        "The memory is the mean of a label's examples. How to weight memory and tree is learned from the stream. The"
         ' memory helps rare labels a lot, and most others somewhat; see "beyond the paper" in the documentation for its'
         " cost. Probabilities are calibrated on the stream so far: if all its labels are new, all probabilities are"
         " small. With 0, search is exact.",
@@ -271,9 +271,9 @@ class Settings:
     warm_up: int = _setting(
         0,
         Integer(least=0),
-        "Rebuild the tree from the first N examples once they have been learnt; 0 disables the warm-up.",
+        "Rebuild the tree from the first N examples once they have been learned; 0 disables the warm-up.",
         "Until then the tree grows by the policy, and the examples are kept. The new tree is the one that `warm_start`"
-        " would have built from them; they are learnt again on it, then discarded. The update that ends the warm-up"
+        " would have built from them; they are learned again on it, then discarded. The update that ends the warm-up"
         " takes as long as all updates before it, and Ctrl-C waits for it. Only for best-greedy and random.",
         paper=0,
     )
@@ -336,7 +336,7 @@ class BatchSettings:
     cost: float | None = _setting(
         None,
         Number(above=0, most=1e6, optional=True),
-        "Weight of the loss relative to the regularisation (LIBLINEAR's C); larger values fit more closely.",
+        "Weight of the loss relative to the regularization (LIBLINEAR's C); larger values fit more closely.",
         "None: 1 for the squared hinge loss and 10 for the logistic one, whose gradients are smaller.",
     )
     tolerance: float = _setting(
@@ -349,7 +349,7 @@ class BatchSettings:
         0.1,
         Number(least=0, most=1, single=True),
         "Drop weights smaller than this, which makes the model much smaller.",
-        "The default suits normalised features. Larger feature values lead to smaller weights, so use 0 with"
+        "The default suits normalized features. Larger feature values lead to smaller weights, so use 0 with"
         " ``normalize=False``.",
     )
     normalize: bool = _setting(True, Flag(), _NORMALIZE)
@@ -409,7 +409,7 @@ def _without_features(settings: Settings | BatchSettings) -> dict[str, Any]:
 def with_settings(cls: type) -> Callable[[Documented], Documented]:
     """Let a class or function take the settings that `cls` declares.
 
-    A line ``{settings}`` of its docstring is replaced by their descriptions. A misspelt keyword is refused with a
+    A line ``{settings}`` of its docstring is replaced by their descriptions. A misspelled keyword is refused with a
     message that suggests the right one.
     """
 

@@ -275,7 +275,7 @@ def _clustered(
 ) -> list[LabelTree]:
     if len(y.names) == 0:
         raise InvalidInputError(
-            "no-labels", f"none of the {len(x)} examples has a label", hint="Pass labelled examples, or a tree."
+            "no-labels", f"none of the {len(x)} examples has a label", hint="Pass labeled examples, or a tree."
         )
     rows = rows_to_cluster(x, text)
     shape = Settings(arity=2, max_leaves=100)

@@ -245,7 +245,7 @@ class Predictor:
 
     @property
     def n_examples(self) -> int:
-        """Number of examples learnt so far; examples that a warm-up uses twice count once."""
+        """Number of examples learned so far; examples that a warm-up uses twice count once."""
         return self._state().n_examples
 
     @property

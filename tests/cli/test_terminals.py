@@ -25,7 +25,7 @@ def test_a_bar_shows_how_far_it_is_and_how_good(tmp_path: Path) -> None:
     assert code == 0
     assert re.search(r"Learning .*\d+%.* 2,048 examples, [0-9,]+/s, [0-9,]+ labels, [0-9.]+ [kM]B", seen)
     assert COLOUR.search(seen)
-    assert "Learnt 5,000 examples" in seen
+    assert "Learned 5,000 examples" in seen
     assert "P@1 0." in seen
 
 
@@ -44,7 +44,7 @@ def test_no_colours_where_they_are_not_wanted(tmp_path: Path, texts: Path, varia
     assert code == 0
     assert not COLOUR.search(seen)
     assert ("Learning" in seen) == ("NO_COLOR" in variables)  # a dumb terminal has no bars
-    assert "Learnt 200 examples" in seen
+    assert "Learned 200 examples" in seen
 
 
 def test_quiet_is_quiet_at_a_terminal_too(tmp_path: Path, texts: Path) -> None:

@@ -315,7 +315,7 @@ def skip_option(function: Decorated) -> Decorated:
         metavar="N",
         type=click.IntRange(min=0),
         default=0,
-        help="Skip the first N examples, because the model has already learnt them.",
+        help="Skip the first N examples, because the model has already learned them.",
     )(function)
 
 

@@ -32,7 +32,7 @@ _WINDOW = 2000  # examples
 _N_NEW = 3  # documents that are predicted at the end
 
 _BEGINNING = """\
-A stream of documents. Each document is predicted before it is learnt, so precision is measured on unseen documents.
+A stream of documents. Each document is predicted before it is learned, so precision is measured on unseen documents.
 The model starts empty: no labels, no words, no tree.
 """
 _COLUMNS = f"documents   labels    words  depth   P@1 total  P@1 of the last {_WINDOW:,}  documents/s"

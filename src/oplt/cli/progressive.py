@@ -83,7 +83,7 @@ def command(
     model_options: ModelOptions,
     data: DataOptions,
 ) -> None:
-    """Evaluate a model on a stream: each example is predicted first, then learnt (progressive validation).
+    """Evaluate a model on a stream: each example is predicted first, then learned (progressive validation).
 
     \b
       oplt progressive examples.jsonl
@@ -145,7 +145,7 @@ def _save(model: OnlinePLT, target: Path | None) -> None:
 
 
 def _how_to_resume(paths: tuple[str, ...], data: DataOptions, target: Path, n_learnt: int) -> str:
-    """Make the command that resumes from the saved model, after the examples that it has learnt."""
+    """Make the command that resumes from the saved model, after the examples that it has learned."""
     skipping = [] if STANDARD_INPUT in paths else ["--skip", str(n_learnt)]
     model = ["--from", str(target), "--model", str(target), "--force"]
     return shlex.join(["oplt", "progressive", *paths, *model, *skipping, *data.words(with_labels=True)])

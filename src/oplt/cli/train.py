@@ -162,7 +162,7 @@ class _Training:
                 self.updater.show(bar, self.stream)
                 if self._checkpoint.is_due():
                     self._checkpoint.save(self.updater.model)
-                    note(f"{self.updater.model.n_examples:,} examples learnt and saved in {self._checkpoint.path}.")
+                    note(f"{self.updater.model.n_examples:,} examples learned and saved in {self._checkpoint.path}.")
         self.updater.model.save(self._target)
         self._is_saved = True
         self._checkpoint.remove()
