@@ -188,7 +188,7 @@ class Pattern:
         try:
             n_groups = re.compile(value).groups
         except (re.error, RecursionError, OverflowError) as error:
-            refuse(name, f"a regular expression ({error})", value)
+            refuse(name, "a regular expression", value, f"Python's re module reports: {error}.")
         if n_groups > 1:
             refuse(name, "a regular expression with at most one group", value, "Write (?:...) for the others.")
         return value

@@ -383,7 +383,7 @@ class OnlinePLT(Predictor):
     ) -> None:
         """Learn from many examples, one after the other; bit for bit the same as calling `learn_one` in a loop.
 
-        If it is interrupted (Ctrl-C), the model has learned the examples up to that point; `n_examples` is their number.
+        If it is interrupted (Ctrl-C), the model has learned the examples up to that point; `n_examples` counts them.
 
         Parameters
         ----------

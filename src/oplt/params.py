@@ -222,7 +222,7 @@ class Settings:
     max_leaves: int = _setting(
         31,
         Integer(least=2),
-        "Number of children of a node whose children are all leaves; at least the arity.",
+        "Maximum number of leaves under a lowest-level node; must be at least the arity.",
         "The paper's b_max. Used by best-greedy and random.",
         paper=100,
     )
@@ -238,7 +238,7 @@ class Settings:
     gate: float = _setting(
         0.15,
         Number(least=0, below=0.5, single=True),
-        "Skip the update of a classifier whose error is below this; 0 disables the gate.",
+        "Skip the update of a classifier whose error, |label - probability|, is below this; 0 disables the gate.",
         "Saves time and memory and raises precision, but the probabilities of improbable labels are less well"
         " calibrated. It must be below 0.5, the error of an untrained classifier.",
         paper=0.0,

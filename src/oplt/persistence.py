@@ -23,7 +23,7 @@ from typing import IO
 
 from oplt import _core
 from oplt.checks import Flag
-from oplt.errors import InvalidInputError, ModelFormatError
+from oplt.errors import InvalidInputError, ModelFormatError, OpltError
 from oplt.params import BatchSettings, Settings, declared
 from oplt.thresholds import Thresholds
 
@@ -90,7 +90,12 @@ def _decoded(encoded: bytes) -> tuple[AnySettings, bool, Thresholds | None]:
         only_predicts = bool(header["only_predicts"])
         thresholds = Thresholds.from_dict(header["thresholds"]) if "thresholds" in header else None
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        raise ModelFormatError("model-damaged", f"the settings in the file are not valid: {error}") from None
+        why = f": {error}" if isinstance(error, OpltError) else ""
+        raise ModelFormatError(
+            "model-damaged",
+            f"the settings in the file are not valid{why}",
+            hint="The file is damaged: restore a copy of it, or train the model again.",
+        ) from None
     if unknown:
         raise ModelFormatError(
             "format-version-unknown",

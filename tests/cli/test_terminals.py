@@ -122,5 +122,5 @@ def test_lines_go_to_a_file_even_while_a_bar_is_at_the_terminal(tmp_path: Path) 
     assert os.waitpid(child, 0)[1] == 0
     assert b"Learning" in seen
     assert b"P@1" not in seen
-    assert out.read_text(encoding="utf-8").startswith("A stream of documents")
+    assert out.read_text(encoding="utf-8").startswith("A stream of examples")
     assert "    3,000 " in out.read_text(encoding="utf-8")

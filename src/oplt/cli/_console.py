@@ -204,8 +204,9 @@ def reporting_errors() -> Iterator[None]:
         if error.filename is None:
             _forget(sys.stdout)  # a full disk, most likely
         raise WrongDataError(_of_system(error)) from None
-    except MemoryError as error:
-        raise WrongDataError(f"out of memory: {error}" if str(error) else "out of memory") from None
+    except MemoryError:
+        msg = "out of memory. Free some memory, or run the command on a machine that has more."
+        raise WrongDataError(msg) from None
 
 
 @contextmanager

@@ -223,7 +223,8 @@ class _FromInput(_Learning):
             try:
                 self.updater.model.save(self._target)
             except (OSError, OpltError) as error:
-                self._say(f"Could not save {self._target}: {error}. Next attempt in {self._every:g} s.")
+                why = (isinstance(error, OSError) and error.strerror) or error
+                self._say(f"Could not save {self._target}: {why}. Next attempt in {self._every:g} s.")
             else:
                 self._n_saved = n_learnt
                 self._say(f"{number_of(n_learnt, 'example')} learned and saved in {self._target}.")

@@ -8,6 +8,7 @@ import shlex
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ __all__ = ["command"]
 @click.option("--from", "start", metavar="MODEL", type=click.Path(path_type=Path), help="Start from this saved model.")
 @skip_option
 @force_option
-@json_option
+@partial(json_option, says="Print each report as one JSON line.")
 @quiet_option
 @model_options
 @data_options()
@@ -91,8 +92,8 @@ def command(
       oplt progressive today.jsonl --from tags.oplt --json > today.reports.jsonl
 
     Every example serves both as a test example and as a training example. Examples are processed one by one on a single
-    thread, so train is faster. --json prints one line per report. On Ctrl-C or SIGTERM with --model, the model is saved
-    in its current state, and the command that resumes is printed.
+    thread, so oplt train is faster. On Ctrl-C or SIGTERM with --model, the model is saved in its current state, and the
+    command that resumes is printed.
     """
     if target is not None:
         check_target(target, force=force, is_model=True, inputs=data_paths)

@@ -85,7 +85,7 @@ def command(
 ) -> None:
     """Train a model on examples.
 
-    DATA is one or more files, which are read in this order, or - for standard input.
+    DATA is one or more files, read in the order given, or - for standard input.
 
     \b
       oplt train examples.jsonl --model tags.oplt
