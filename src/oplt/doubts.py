@@ -50,7 +50,7 @@ def warn(code: str, what: str, hint: str) -> None:
 
 
 def looks_like_list(name: Any) -> bool:
-    """Tell whether a string is a written list, such as "['cat', 'dog']", "[1, 2]" or "[cat, dog]".
+    """Check whether a string is a written list, such as "['cat', 'dog']", "[1, 2]" or "[cat, dog]".
 
     Examples
     --------

@@ -27,8 +27,8 @@ _BACKENDS = ("pandas", "polars", "pyarrow")
 # Hints for columns that cannot be features, by type.
 _HINTS = {
     "String": "Cast it to a categorical type to make each value a feature.",
-    "Object": "Convert it to numbers, or leave it out.",
-    "Unknown": "If it is sparse, make it dense or pass df.sparse.to_coo(); otherwise leave it out.",
+    "Object": "Convert it to numbers, or drop it.",
+    "Unknown": "If it is sparse, make it dense or pass df.sparse.to_coo(); otherwise drop it.",
 }
 
 
@@ -71,12 +71,12 @@ def apart(frame: Any, name: str, what: str) -> tuple[Any, Any] | None:
 
 
 def is_column(value: Any, what: str) -> bool:
-    """Tell whether it is a column rather than a frame."""
+    """Check whether it is a column rather than a frame."""
     return not hasattr(_through_narwhals(value, what), "columns")
 
 
 def is_indicator(frame: Any, what: str) -> bool:
-    """Tell whether it is a frame of indicators: several columns, all of numbers or booleans."""
+    """Check whether it is a frame of indicators: several columns, all of numbers or booleans."""
     table = _through_narwhals(frame, what)
     if not hasattr(table, "columns") or len(table.columns) < 2:
         return False
@@ -146,7 +146,7 @@ def _refuse_nulls(series: Any, what: str, instead: str) -> None:
             "value-missing",
             "the value is null",
             where=f"row {row} of {what}",
-            hint=f"Leave the row out, or fill in {instead}.",
+            hint=f"Drop the row, or fill in {instead}.",
         )
 
 
@@ -199,7 +199,7 @@ def _features(series: Any, name: Any, what: str) -> tuple[list[Any], sp.csr_arra
         "the column must hold numbers, categories or lists of numbers",
         where=f"column {name!r} of {what}",
         got=f"the type {kind}",
-        hint=_HINTS.get(kind, "Leave it out."),
+        hint=_HINTS.get(kind, "Drop it."),
     )
 
 

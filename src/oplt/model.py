@@ -65,7 +65,7 @@ class OnlinePLT(Predictor):
     Notes
     -----
     Thread safety: one thread at a time updates the model; any number of threads may predict, save and take snapshots
-    meanwhile. They wait for at most one short call or one batch of a long one.
+    at the same time. They wait for at most one short call or one batch of a long one.
 
     Every prediction comes from the model after a whole number of examples. It includes all calls that have returned; of
     a long `learn_many` that is still running, it includes the examples up to a moment ago (up to a second ago, under a
@@ -133,7 +133,7 @@ class OnlinePLT(Predictor):
 
     @classmethod
     def paper(cls, **changes: Any) -> OnlinePLT:
-        """Make a model with the paper's settings: binary internal nodes, at most 100 leaves per node, no gate.
+        """Make a model with the paper's settings: a binary tree with up to 100 leaves per node, no gate, no label memory.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ class OnlinePLT(Predictor):
     @overload
     def save(self, path: str | os.PathLike[str], *, wait: Literal[False]) -> Future[None]: ...
     def save(self, path: str | os.PathLike[str], *, wait: bool = True) -> Future[None] | None:
-        """Write the model, as it is now, to a file. Updates and predictions continue meanwhile.
+        """Write the model, as it is now, to a file. Updates and predictions continue while it is written.
 
         The write is atomic: at any time, the file holds either the old content or the new.
 

@@ -278,7 +278,7 @@ def _remove_abandoned(folder: Path, family: str) -> None:
 
 
 def _begins_with(path: Path, magic: bytes) -> bool:
-    """Tell whether a file begins with these bytes, or is empty, as new temporary files are."""
+    """Check whether a file begins with these bytes, or is empty, as new temporary files are."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

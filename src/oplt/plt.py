@@ -105,8 +105,8 @@ class PLT(Predictor):
         """Train a model on a whole data set (a batch PLT; with clustered labels, Parabel).
 
         Each classifier is optimized close to convergence, as in LIBLINEAR. That takes longer than online training and
-        predicts better. The model cannot be updated: when more examples arrive, train another one on all of them, or
-        train ``OnlinePLT.from_tree(model.tree)`` online.
+        predicts better than an online tree alone. The model cannot be updated: when more examples arrive, train another
+        one on all of them, or train ``OnlinePLT.from_tree(model.tree)`` online.
 
         Parameters
         ----------

@@ -69,7 +69,7 @@ class TextFeatures:
 
     Thread safety: one thread at a time learns, about a thousand texts in a row, so the texts of two threads are
     interleaved. Any number of threads may call `transform`, which uses the counts at the time of the call. Signal
-    handlers may use it, too.
+    handlers may also use it.
 
     Examples
     --------

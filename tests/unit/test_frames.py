@@ -77,7 +77,7 @@ def test_columns_of_zeros_and_ones_are_indicators(make: Make) -> None:
     )
     unknown = make({"sports": [1, 0, 1], "politics": [0, None, 1]})  # nobody has said that it does not apply
     message = refused(make(COLUMNS), unknown)
-    assert message.startswith("row 1 of column 'politics' of Y: the value is null. Leave the row out, or fill in 0 if")
+    assert message.startswith("row 1 of column 'politics' of Y: the value is null. Drop the row, or fill in 0 if")
 
 
 CATEGORICAL = {
@@ -108,7 +108,7 @@ def test_nulls(make: Make) -> None:
     nothing = make({"a": [None, 1.0], "b": [None, True]})
     assert learnt(nothing, ["x", "y"]) == learnt([{}, {"a": 1, "b": 1}], ["x", "y"])
     with_null = make({"labels": ["x", None, "y"], "n": [1.0, None, 1.0]})
-    message = "row 1 of {}: the value is null. Leave the row out, or fill in {}."
+    message = "row 1 of {}: the value is null. Drop the row, or fill in {}."
     assert refused(ROWS, with_null["labels"]) == message.format("Y", "[] if there are no labels")
     assert refused(ROWS, ["x", "y", "z"], with_null["n"]) == message.format("weights", "what it should be")
 
@@ -246,7 +246,7 @@ def test_a_column_of_texts_is_for_a_model_that_takes_texts(make: Make) -> None:
             r"X must be one column, but it has the columns \['title', 'label'\]",
         ),
         ({"text": ["a", "b"], "label": ["x", "y"]}, "column 'label' of X: the column must hold numbers, categories"),
-        ({"text": ["a", None]}, "row 1 of X: the value is null. Leave the row out, or fill in what it should be."),
+        ({"text": ["a", None]}, "row 1 of X: the value is null. Drop the row, or fill in what it should be."),
         ({"list": [["a"], ["b"]]}, r"row 0 of X must be a text \(str\)"),
     ],
     ids=["several columns", "a column of strings", "a null", "no texts"],

@@ -131,7 +131,7 @@ def print_json(values: dict[str, Any]) -> None:
 def json_line(value: Any) -> bytes:
     """Format JSON as UTF-8, whatever the terminal's encoding.
 
-    Half surrogate pairs, which UTF-8 cannot encode, and terminal control characters are escaped. JSON parsers read
+    Unpaired surrogates, which UTF-8 cannot represent, and terminal control characters are escaped. JSON parsers read
     the same value.
     """
     return _UNSAFE.sub(_escaped, json.dumps(value, ensure_ascii=False, default=str)).encode()

@@ -62,7 +62,7 @@ __all__ = ["command"]
     "--wait",
     type=Seconds(),
     metavar="SECONDS",
-    help="How long to wait while another command updates the model; 0: fail immediately.  [default: no limit]",
+    help="How long to wait while another command updates the model; 0 means fail immediately.  [default: no limit]",
 )
 @threads_option
 @json_option

@@ -109,7 +109,7 @@ def from_fields(fields: dict[str, Any], columns: Columns, number: int) -> Exampl
 
 
 def _lacks(fields: dict[str, Any], columns: Columns) -> bool:
-    """Tell whether labels, or both text and features, are missing: then names are matched ignoring case."""
+    """Check whether labels, or both text and features, are missing: then names are matched ignoring case."""
     no_labels = columns.labels is not None and not any(name in fields for name in columns.label_names)
     return no_labels or not any(name in fields for name in columns.inputs)
 

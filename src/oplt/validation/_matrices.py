@@ -93,7 +93,7 @@ def matrix_rows(csr: Any, names: list[Any] | None = None) -> NamedRows:
 
 
 def _is_canonical(csr: Any) -> bool:
-    """Tell whether the columns of each row are ascending and distinct. SciPy's own flag may be stale."""
+    """Check whether the columns of each row are ascending and distinct. SciPy's own flag may be stale."""
     rises = np.diff(csr.indices[: csr.indptr[-1]]) > 0
     starts = csr.indptr[1:-1]
     rises[starts[(starts > 0) & (starts < csr.indptr[-1])] - 1] = True
