@@ -133,7 +133,7 @@ class OnlinePLT(Predictor):
 
     @classmethod
     def paper(cls, **changes: Any) -> OnlinePLT:
-        """Make a model with the paper's settings: a binary tree with up to 100 leaves per node, no gate, no label memory.
+        """Make a model with the paper's settings: a binary tree with 100 leaves per node, no gate, no label memory.
 
         Parameters
         ----------
