@@ -59,6 +59,7 @@ MODEL = Kind("model", b"OPLTMODL", "PLT.load")
 TREE = Kind("tree", b"oplt-tree ", "oplt.tree.load")
 
 _VERIFY = Flag()
+_RESTORE = "The file is damaged: restore a copy of it, or train the model again."
 
 AnySettings = Settings | BatchSettings
 
@@ -94,7 +95,7 @@ def _decoded(encoded: bytes) -> tuple[AnySettings, bool, Thresholds | None]:
         raise ModelFormatError(
             "model-damaged",
             f"the settings in the file are not valid{why}",
-            hint="The file is damaged: restore a copy of it, or train the model again.",
+            hint=_RESTORE,
         ) from None
     if unknown:
         raise ModelFormatError(
@@ -146,7 +147,8 @@ def read(path: Path, *, verify: bool) -> SavedModel:
         with path.open("rb") as file:
             return _loaded(_opened(file), verify=verify)
     except ModelFormatError as error:
-        raise error.at(str(path)) from None
+        located = error.at(str(path))
+        raise (located.with_hint(_RESTORE) if error.code == "model-damaged" else located) from None
 
 
 def part_sizes(path: Path) -> dict[str, int]:
