@@ -140,7 +140,7 @@ TEST("blocks whose parts do not fit together are refused when they are opened") 
   refused([](Header& h) { h.n_slots <<= 40; }, "beyond the end");
   refused([](Header& h) { h.n_words = ~std::uint64_t{0}; }, "beyond the end");
   refused([](Header& h) { ++h.n_words; }, "beyond the end");
-  refused([](Header& h) { --h.n_words; }, "superfluous cells");
+  refused([](Header& h) { --h.n_words; }, "cells that belong to no block");
 }
 
 TEST("content that could do harm does not pass the check of a block") {
