@@ -168,7 +168,8 @@ TEST("content that could do harm does not pass the check of a block") {
   const std::uint64_t first = cells[used[0]];  // the row, then the feature
   const std::uint64_t row = first >> 32;
   CHECK_THROWS_WITH(FormatError, "row of its own", load(with_cell(used[0], (header.n_words << 32) | (first & kNone))));
-  CHECK_THROWS_WITH(FormatError, "no name", load(with_cell(used[0], (first >> 32 << 32) | kFeatures)));
+  CHECK_THROWS_WITH(FormatError, "feature that the model does not have",
+                    load(with_cell(used[0], (first >> 32 << 32) | kFeatures)));
   CHECK_THROWS_WITH(FormatError, "cannot be found", load(with_cell(used[0], (first >> 32 << 32) | 99)));
   CHECK_THROWS_WITH(FormatError, "number of rows", load(with_cell(used[0], ~std::uint64_t{0})));
   const std::uint64_t second = cells[used[1]];
@@ -180,7 +181,7 @@ TEST("content that could do harm does not pass the check of a block") {
   CHECK_THROWS_WITH(FormatError, "weight is not finite", load(with_cell(mask + 1, kNoNumbers)));
   CHECK_THROWS_WITH(FormatError, "negative or not finite", load(with_cell(mask + 2, kNoNumbers)));
   CHECK_THROWS_WITH(FormatError, "negative or not finite", load(with_cell(mask + 2, 0xBF800000'BF800000)));
-  CHECK_THROWS_WITH(FormatError, "no name", open(file).check(3));
+  CHECK_THROWS_WITH(FormatError, "feature that the model does not have", open(file).check(3));
 }
 
 TEST("a truncated file of blocks throws wherever it ends") {

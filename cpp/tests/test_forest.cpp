@@ -293,12 +293,12 @@ TEST("kept examples that the warm-up does not ask for are refused") {
   OnlineForest(params, saved_bytes(*warming), kFeatures);
   for (const std::uint32_t warm_up : {0U, 10U, 20U}) {
     params.forest.warm_up = warm_up;
-    CHECK_THROWS_WITH(FormatError, "too many", OnlineForest(params, saved_bytes(*warming), kFeatures));
+    CHECK_THROWS_WITH(FormatError, "kept for the warm-up", OnlineForest(params, saved_bytes(*warming), kFeatures));
   }
   params.forest.warm_up = 0;
   const OnlineForest cold = taught(params, test::random_stream(13, 20));
   params.forest.warm_up = 30;
-  CHECK_THROWS_WITH(FormatError, "missing", OnlineForest(params, saved_bytes(*cold), kFeatures));
+  CHECK_THROWS_WITH(FormatError, "kept for the warm-up", OnlineForest(params, saved_bytes(*cold), kFeatures));
 }
 
 TEST("copies of a forest stay as they were, through the end of a warm-up too") {

@@ -131,5 +131,5 @@ TEST("a block that belongs to no node, or to several, does not pass the check") 
 }
 
 TEST("features beyond those of the model do not pass the check") {
-  CHECK_THROWS_WITH(FormatError, "no name", open(saved_tree()).check(3));
+  CHECK_THROWS_WITH(FormatError, "feature that the model does not have", open(saved_tree()).check(3));
 }

@@ -250,7 +250,8 @@ TEST("a text that is kept for later and has features that the text features lack
     ModelState state = model.snapshot();
     CHECK(saved_bytes(loaded(params, saved_bytes(state), kPlainText)) == saved_bytes(state));
     state.encoder = Shared(Encoder(TextFeatures(kPlainText)));
-    CHECK_THROWS_WITH(FormatError, "no name", loaded(params, saved_bytes(state), kPlainText));
+    CHECK_THROWS_WITH(FormatError, "feature that the model does not have",
+                      loaded(params, saved_bytes(state), kPlainText));
     for (Plt& tree : state.forest.trees) {  // so that only the kept ones are left
       tree = tree.for_prediction(1e30F);
     }
