@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def thinned(X: Any, share: float) -> Any:
-    """Drop a share of all features."""
+    """Drop a fraction of all features."""
     X = X.copy()
     X.data[np.random.default_rng(0).random(len(X.data)) < share] = 0
     X.eliminate_zeros()
@@ -57,7 +57,7 @@ def thinned(X: Any, share: float) -> Any:
 
 
 def measured(model: OnlinePLT, X: Any, Y: list[list[int]]) -> list[str]:
-    """Predict, and say how well."""
+    """Measure the calibration of predictions."""
     found = model.predict_many(X, k=5)
     scores = metrics.Scores(k=(1, 5))
     scores.add(found, Y)

@@ -51,7 +51,7 @@ class Measured:
 
 
 def learn(model: Any, X: Any, Y: Any) -> tuple[float, float, float]:
-    """Return when it began and ended, and the processor time of this thread."""
+    """Return the begin, the end, and the CPU time of this thread."""
     begin, cpu = time.perf_counter(), time.thread_time()
     model.learn_many(X, Y)
     return begin, time.perf_counter(), time.thread_time() - cpu
@@ -59,7 +59,7 @@ def learn(model: Any, X: Any, Y: Any) -> tuple[float, float, float]:
 
 @contextmanager
 def snapshots(model: Any, cores: set[int]) -> Iterator[list[int]]:
-    """Call snapshot() once a second meanwhile, from now on; the list has the count at the end."""
+    """Call snapshot() every second during the block; the yielded list holds the number of calls at the end."""
     stop, count = threading.Event(), [0]
 
     def take() -> None:
@@ -96,7 +96,7 @@ def measure(situation: str, path: Path, examples: Examples, rows: list[Any], n_r
 
 
 def line(situation: str, runs: list[Measured], reference: list[Measured], n_rows: int) -> str:
-    """One line of the table; of a situation without runs, one that says so."""
+    """Return one line of the table, also for a situation without runs."""
     if not runs:
         return row(situation, *[MISSING] * 7)
     wall, cpu = statistics.median(run.wall for run in runs), statistics.median(run.cpu for run in runs)
@@ -136,7 +136,7 @@ def main() -> None:
         n_learnt = model.n_examples
         del model
         gc.freeze()
-        gc.disable()  # collecting would stop all threads
+        gc.disable()  # garbage collection would stop all threads
         for _ in range(arguments.repeats):
             for situation, found in runs.items():
                 if situation != SNAPSHOTS or has_snapshot():

@@ -46,7 +46,7 @@ def parse(path: Path, package: str) -> int:
 
 
 def tasks(data: Path, folder: Path) -> dict[str, Callable[[], int]]:
-    """Convert the set to all formats; what there is to time."""
+    """Convert the data set to all formats and return the calls to time."""
     found: dict[str, Callable[[], int]] = {}
     for source, formats in FORMATS.items():
         kind = "features" if source == "train.txt.xz" else "texts"

@@ -64,7 +64,7 @@ def clean(text: bytes) -> bytes:
 
 
 def compare(ours: tuple[Any, Any], theirs: tuple[Any, Any]) -> None:
-    """Stop if the two do not read the same."""
+    """Stop if the two parsers disagree."""
     X, Y = ours
     X_theirs, Y_theirs = theirs
     same = np.array_equal(X.indices, X_theirs.indices) and np.array_equal(X.indptr, X_theirs.indptr)

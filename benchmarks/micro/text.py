@@ -44,7 +44,7 @@ def load(name: str) -> list[str]:
 
 
 def systems(texts: list[str], ngrams: tuple[int, int]) -> dict[str, Callable[[], Any]]:
-    """Name what is timed."""
+    """Return the systems to time, by name."""
     own: dict[str, Any] = {"ngrams": ngrams}
     peer: dict[str, Any] = {"ngram_range": ngrams, "token_pattern": r"(?u)\b\w+\b"}
     learnt = TextFeatures(**own).learn(texts)

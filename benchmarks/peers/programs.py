@@ -18,12 +18,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finished:
-    """What a program did."""
+    """The result of a run of a program."""
 
     output: str
     cpu_s: float
     peak_mb: float
-    seen: dict[str, float]  # when each marker first came up in its standard error
+    seen: dict[str, float]  # when each marker first appeared in its standard error
 
 
 def run(command: Sequence[object], markers: Sequence[str] = ()) -> Finished:

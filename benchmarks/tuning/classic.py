@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def sets() -> Iterator[tuple[str, Any, Any, bool]]:
-    """Give name, rows, classes, and whether to standardise."""
+    """Yield name, rows, classes, and whether to standardise."""
     for name, load in (("breast cancer", load_breast_cancer), ("digits", load_digits), ("wine", load_wine)):
         X, y = load(return_X_y=True)
         yield f"{name}, standardised", X, y, True
@@ -53,7 +53,7 @@ def sets() -> Iterator[tuple[str, Any, Any, bool]]:
 
 
 def made_topics(n: int = 4000, n_topics: int = 20) -> tuple[Any, Any]:
-    """Generate texts of 60 words, by Zipf's law; one word in eight is of the text's topic."""
+    """Generate texts of 60 words by Zipf's law; one word in eight belongs to the text's topic."""
     random = np.random.default_rng(0)
     ranks = 1.0 / np.arange(1, 5001)
     topical = 1.0 / np.arange(1, 401)

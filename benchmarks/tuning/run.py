@@ -36,7 +36,7 @@ VARIATIONS: list[dict[str, Any]] = [
 
 
 def progressive(settings: dict[str, Any], X: Any, Y: list[list[int]]) -> str:
-    """Predict and learn a stream; give precision in percent, time and memory."""
+    """Predict and learn a stream; return precision in per cent, time and memory."""
     model = oplt.OnlinePLT(**{"label_memory": 0, **settings})
     hits = np.zeros(3)
     learning = 0.0

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What the settings of `TextFeatures` bring: progressive P@1 of the default model on a stream of texts.
+"""The effect of the settings of `TextFeatures`: progressive P@1 of the default model on a stream of texts.
 
 Run: OPLT_DATA=<folder> python benchmarks/tuning/text.py nvd-cpe
 

@@ -69,7 +69,7 @@ def cmt(n_examples: int, n_labels: int) -> list[str]:
 
 
 def net(arguments: list[object], rows: Path, empty: Path) -> tuple[float, programs.Finished]:
-    """Seconds of learning or predicting alone, and the run."""
+    """Return the net seconds of learning or predicting, and the run."""
     fixed = programs.run([*VW, *arguments, "-d", empty]).cpu_s
     parsing = programs.run([*VW, "--noop", "-d", rows]).cpu_s - programs.run([*VW, "--noop", "-d", empty]).cpu_s
     done = programs.run([*VW, *arguments, "-d", rows])
