@@ -6,7 +6,7 @@ Run: OPLT_DATA=<folder> python benchmarks/beyond/dropped.py nvd-cpe bibtex delic
 
 A model with the default settings is trained on the training set, once for each number of passes. Then each feature of
 each test row is dropped with probability 0, 0.5, 0.9 and 1, and the five best labels are predicted. *p@1*: the mean
-probability of the best label; calibrated, it equals P@1. *ECE*: how far probabilities are off.
+probability of the best label; calibrated, it equals P@1. *ECE*: expected calibration error.
 """
 
 from __future__ import annotations

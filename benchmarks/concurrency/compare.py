@@ -6,14 +6,14 @@ Run: OPLT_DATA=<folder> python benchmarks/concurrency/compare.py --python <A> --
      [--presets defaults paper] [--threads 1 2] [--repeats 6]
 
 Each run is a fresh process: learn_many of the whole training set, predict_many of up to 20,000 test rows, then 2,000
-calls each of predict_one and learn_one. A and B take turns, and which is first changes every turn. Everything is
-measured with one thread, pinned to the first core, and then with two threads, unpinned. CPU is the time of all threads
-of the process. B / A is the ratio of the medians; "turns" has the least and the greatest ratio of CPU times of a single
-turn. The same interpreter given twice shows how much is noise. Peak memory includes the data.
+calls each of predict_one and learn_one. A and B alternate, and the one that goes first changes every turn. Everything
+is measured with one thread, pinned to the first core, and then with two threads, unpinned. CPU is the time of all
+threads of the process. B / A is the ratio of the medians; "turns" has the smallest and the largest ratio of CPU times
+of a turn. Pass the same interpreter twice to measure the noise. Peak memory includes the data.
 
 Digests are of all nodes (parents, labels, and the cells of all classifiers) and of the answers of predict_many, which
 also depend on the label memory. `--repeats 1` is enough to compare these. For a large model each takes up to a minute;
-`--no-digest` leaves them out. The presets are listed in presets.py.
+`--no-digest` skips them. The presets are listed in presets.py.
 """
 
 from __future__ import annotations

@@ -5,15 +5,15 @@
 Run: OPLT_DATA=<folder> python benchmarks/concurrency/latency.py [nvd-cpe] [--threads 4] [--seconds 5] [--pause 0]
 
 The model has learnt the training set except for its last 40,000 rows. Threads call predict_one (k=5) on single test
-rows, by default without a pause. If they are more than the cores, they then wait for each other even when idle; with
---pause 0.005 or so there are cores to spare, as in a service. Before and after each situation the readers are measured
+rows, by default without a pause. If there are more threads than cores, they wait for each other even when idle; with
+--pause 0.005 or so there are idle cores, as in a service. Before and after each situation the readers are measured
 alone, and ratios are to these two measurements together.
 
-The readers wait for each answer before they ask again, so a stop of a second is one slow prediction per thread, which
-p99 may not show. "p99 by time" does: the readers spend 99 % of their time in predictions that take no longer. As a
-control, learn_many runs on a model that nobody reads: what this costs the readers is cores, caches and the GIL, not
+The readers wait for each prediction before the next call, so a stall of a second is one slow prediction per thread,
+which p99 may not show. "p99 by time" does: the readers spend 99 % of their time in predictions that take no longer. As
+a control, learn_many runs on a model that nobody reads: this costs the readers cores, caches and the GIL, but no
 waiting for the model. If save or predict_many takes less than --seconds, it is repeated, each time with one learn_one.
-"-": this version of oplt lacks the call.
+"-": this version of oplt does not have the call.
 """
 
 from __future__ import annotations

@@ -6,12 +6,12 @@ Run: OPLT_DATA=<folder> python benchmarks/concurrency/learning.py [nvd-cpe] [--r
 
 The model has learnt the training set except for its last 40,000 rows, and is saved. Each measurement loads that file
 and times learn_many of these rows: unread; read by threads that call predict_one without a pause; read likewise while
-snapshot() is called once a second and the newest snapshot is kept. These take turns. The learning thread is pinned to
+snapshot() is called every second and the newest snapshot is kept. These alternate. The learning thread is pinned to
 the first core and the other threads to the rest.
 
 As a control, the same threads read another copy of the model: two cores may share caches, memory bandwidth or, as
-hyper-threads, even their units, and only what is slower than the control is the price of reading the same model.
-"-": this version of oplt lacks the call.
+hyper-threads, even execution units; only the slowdown beyond the control is the cost of reading the same model.
+"-": this version of oplt does not have the call.
 """
 
 from __future__ import annotations

@@ -4,14 +4,14 @@
 
 Run: OPLT_DATA=<folder> python benchmarks/concurrency/opening.py [model file] [--data nvd-cpe]
 
-Without a file, a model learns the training set. With one, it is opened instead; it must have been learnt from the same
-columns, because the data set still gives the rows to predict and learn. In both cases the model is saved to a temporary
+Without a file, a model learns the training set. With one, it is opened instead; it must have been trained on the same
+columns, because the rows to predict and learn come from the data set. In both cases the model is saved to a temporary
 folder, and the file written there is the one that is opened below.
 
-Files are in the page cache. Each figure of memory comes from a process of its own; "beyond" is the peak (VmHWM) during
-the call, less what is resident after opening or was before saving; "anonymous" (RssAnon) is the process's own memory
-and "file" (RssFile) are pages of mapped files, which other processes share. "-": this version of oplt lacks the call,
-or the system does not tell.
+Files are in the page cache. Each memory figure comes from a separate process; "beyond" is the peak (VmHWM) during the
+call, minus what is resident after opening or was before saving; "anonymous" (RssAnon) is the process's own memory and
+"file" (RssFile) are pages of mapped files, which other processes share. "-": this version of oplt does not have the
+call, or the system does not report it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Run: python benchmarks/concurrency/opening_worker.py make <file to write> <data 
      python benchmarks/concurrency/opening_worker.py load <file> <OnlinePLT or PLT> <True or False: verify>
      python benchmarks/concurrency/opening_worker.py share <file> <rows> <OnlinePLT or PLT> <True or False: verify>
 
-Prints null if this version of oplt lacks the call.
+Prints null if this version of oplt does not have the call.
 """
 
 from __future__ import annotations

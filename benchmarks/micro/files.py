@@ -4,7 +4,7 @@
 
 Run: OPLT_DATA=<folder> python benchmarks/micro/files.py nvd-cpe
 
-The set must have train.txt.xz and train.jsonl.xz. Processor time of one thread, medians of runs that take turns. orjson
+The set must have train.txt.xz and train.jsonl.xz. CPU time of one thread, medians of alternating runs. orjson
 is timed if it is installed.
 """
 

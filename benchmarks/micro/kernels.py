@@ -6,7 +6,7 @@ Run: python benchmarks/micro/kernels.py
 
 A flat model over few labels is one sibling block (and the root's, of one column), so that each feature of an example
 is looked up twice, and without a gate, every label's cell of it is updated. With few features, the block fits into the
-cache; with many, each lookup goes to memory. A step reads and writes a weight and an accumulator: 16 bytes a cell.
+cache; with many, each lookup goes to memory. An update reads and writes a weight and an accumulator: 16 bytes per cell.
 """
 
 from __future__ import annotations

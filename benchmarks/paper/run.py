@@ -5,8 +5,8 @@
 Run: OPLT_DATA=<folder> python benchmarks/paper/run.py [--tables 2 4] [--figure] [--data bibtex] [--out <folder>]
 
 Each run is kept in <out>/runs.jsonl, so that an interrupted command resumes where it stopped, and tables share runs.
-Also written: <out>/RESULTS.md and the plots. Times are those of one thread, without loading, by the processor's clock:
-other work on the machine disturbs them little.
+Also written: <out>/RESULTS.md and the plots. Times are CPU times of one thread, without loading, which depend little on
+other work on the machine.
 """
 
 from __future__ import annotations

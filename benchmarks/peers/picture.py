@@ -4,8 +4,8 @@
 
 Run: python benchmarks/peers/picture.py [results.json ...] [--out <folder>]
 
-Without arguments the picture is drawn again from the figures kept beside this file. Given the results.json of one or
-more runs of `run.py`, it first keeps their figures. It writes a light and a dark SVG; `--png` adds PNG files.
+Without arguments the picture is redrawn from the figures stored beside this file. Given the results.json of one or
+more runs of `run.py`, it first stores their figures. It writes a light and a dark SVG; `--png` adds PNG files.
 """
 
 from __future__ import annotations

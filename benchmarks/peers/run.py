@@ -4,9 +4,9 @@
 
 Run: OPLT_DATA=<folder> python benchmarks/peers/run.py [data sets] [--nxc <path of nxc>] [--out <folder>]
 
-Each run is a process of its own, so that its peak memory is its own. A system that is not installed is skipped, saying
-how to get it; `make bench` installs those that come as Python packages. `--systems oplt nxc-` takes the system `oplt`
-and all whose names begin with `nxc-`.
+Each run is a separate process, so that peak memory is measured per run. A system that is not installed is skipped,
+saying how to install it; `make bench` installs those that are Python packages. `--systems oplt nxc-` takes the system
+`oplt` and all whose names begin with `nxc-`.
 """
 
 from __future__ import annotations

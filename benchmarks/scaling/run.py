@@ -4,9 +4,9 @@
 
 Run: python benchmarks/scaling/run.py [--most-labels 1000000] [--most-examples 1000000] [--out <folder>]
 
-Prints a Markdown table; with --out, also writes scaling.json, scaling.png and scaling.svg. Time grows with the steps of
-classifiers, which follow the depth of the tree, and with the cache misses of a larger model; the column of steps, which
-is the same on any machine, tells the two apart.
+Prints a Markdown table; with --out, also writes scaling.json, scaling.png and scaling.svg. Time grows with the number
+of updates, which follows the depth of the tree, and with the cache misses of a larger model; the column of steps, which
+is the same on every machine, separates the two.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Generated streams of any size, batch by batch: labels emerge all along, and their frequencies follow Zipf's law.
 
-Each label has words of its own, drawn from one vocabulary. Half of an example's features are words of its labels, so
-that they can be learnt; the others are noise, whose frequencies follow Zipf's law, too, but for a flatter head.
+Each label has its own words, drawn from one vocabulary. Half of an example's features are words of its labels, so
+that they can be learnt; the others are noise, whose frequencies also follow Zipf's law, but with a flatter head.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Run: OPLT_DATA=<folder> python benchmarks/thresholds/run.py bibtex delicious
 
 *held out*: the model learns the first 80 % of the training set, and thresholds are chosen on the rest. *progressive*:
 it learns the whole training set, and thresholds are chosen on predictions of blocks of 256 examples, each made before
-the block is learnt; the first half of the stream, in which the model is still poor, is left out. Precision, recall,
+the block is learnt; the first half of the stream, in which the model is still poor, is skipped. Precision, recall,
 micro-F1 and macro-F1 are those of the test set.
 """
 

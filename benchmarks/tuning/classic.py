@@ -4,7 +4,7 @@
 
 Run: python benchmarks/tuning/classic.py [--seeds 5]
 
-Needs scikit-learn, whose sets come with it: digits, breast cancer and wine, standardised and as they are. *topics* are
+Uses data sets that come with scikit-learn: digits, breast cancer and wine, standardised and raw. *topics* are
 generated texts like those of 20 newsgroups, which would have to be downloaded: 20 topics, most words common to all. One
 pass in random order over two thirds, P@1 and ECE@1 in percent on the rest: mean of several seeds, and the standard
 deviation of P@1.

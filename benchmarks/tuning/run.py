@@ -5,7 +5,7 @@
 Run: OPLT_DATA=<folder> python benchmarks/tuning/run.py nvd-cpe tibkat-gnd yso-finna-en
 
 Each block of 256 examples is predicted before it is learnt. Starting from a base, one setting at a time is varied. The
-rows of the table are ordered as they ran; times are of one noisy machine.
+rows of the table are in the order of the runs; times are from one noisy machine.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """The paper's algorithms as slow, obvious Python, with which the core is compared.
 
-This is not an implementation to use. It shares nothing with the package, computes in double precision, keeps an
+Not for use. It shares nothing with the package, computes in double precision, keeps an
 auxiliary classifier in every node permanently (the paper's plain form), and recomputes everything each time. One
 function is one algorithm and has the paper's name.
 
-Comparing it with another arithmetic needs care where a step depends on which of two numbers is larger. The smallest
-distances met at such places are recorded: `Model.closest_choice` (best-greedy) and `AdaGrad.closest_to_gate`.
+A comparison with a different arithmetic needs care where a step depends on which of two numbers is larger. The smallest
+differences at such places are recorded: `Model.closest_choice` (best-greedy) and `AdaGrad.closest_to_gate`.
 """
 
 from __future__ import annotations

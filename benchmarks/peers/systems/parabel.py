@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """omikuji's Parabel.
 
-Its C functions are called directly: the Python face loads and trains in one call, and predicts one row at a time from
+Its C functions are called directly: the Python API loads and trains in one call, and predicts one row at a time from
 lists of pairs, which takes longer than the prediction.
 """
 
