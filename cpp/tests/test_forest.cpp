@@ -195,7 +195,7 @@ TEST("with a threshold, no label is returned whose mean is below, and none is mi
   }
 }
 
-TEST("trees that have not learnt the same number of examples, or not the same labels, are refused") {
+TEST("trees with different numbers of examples or labels are rejected") {
   const Stream stream = test::random_stream(7, 20);
   ModelParams params = three_trees();
   params.forest.trees = 2;
@@ -217,7 +217,7 @@ TEST("trees that have not learnt the same number of examples, or not the same la
   CHECK_THROWS_WITH(FormatError, "no array 'trees/1", OnlineForest(params, saved_bytes(forest), kFeatures));
 }
 
-TEST("a forest of another number of trees, or of a single one that is given, is refused") {
+TEST("a forest with the wrong number of trees, or with a given tree among several, is rejected") {
   const Stream stream = test::random_stream(7, 20);
   ModelParams params = three_trees();
   const OnlineForest forest = taught(params, stream);

@@ -82,7 +82,7 @@ void for_all_settings(Check check) {
 
 }  // namespace
 
-TEST("an online model is proper, to the bit") {
+TEST("an online model is proper, bit for bit") {
   for_all_settings([](const ModelParams& params) {
     for (const std::uint64_t seed : {1U, 2U}) {
       check_proper(params, LabelTree(), random_stream(seed, 250));
