@@ -234,14 +234,15 @@ TEST("content that is not a tree does not pass the check") {
   refuses(1, [](auto& node) { node.label = kNone; }, "without a label");
   refuses(1, [](auto& node) { node.label = 1; }, "the same label");
   refuses(1, [](auto& node) { node.label = 5; }, "beyond");
-  refuses(1, [](auto& node) { node.label = 3; }, "not those");
-  refuses(3, [](auto& node) { node.position = 7; }, "not those");
-  refuses(0, [](auto& node) { node.n_leaves = 4; }, "not those");
-  refuses(0, [](auto& node) { node.n_leaf_children = 2; }, "not those");
-  refuses(0, [](auto& node) { node.n_children = 3; }, "not those");
-  refuses(4, [](auto& node) { node.n_children = 1; }, "not those");
-  CHECK_THROWS_WITH(FormatError, "not those", load(test::with_value(file, "thing/leaf_of", 0, NodeId{9})));
-  CHECK_THROWS_WITH(FormatError, "not those", load(test::with_value(file, "thing/children/values", 0, NodeId{9})));
+  refuses(1, [](auto& node) { node.label = 3; }, "match its parents");
+  refuses(3, [](auto& node) { node.position = 7; }, "match its parents");
+  refuses(0, [](auto& node) { node.n_leaves = 4; }, "match its parents");
+  refuses(0, [](auto& node) { node.n_leaf_children = 2; }, "match its parents");
+  refuses(0, [](auto& node) { node.n_children = 3; }, "match its parents");
+  refuses(4, [](auto& node) { node.n_children = 1; }, "match its parents");
+  CHECK_THROWS_WITH(FormatError, "match its parents", load(test::with_value(file, "thing/leaf_of", 0, NodeId{9})));
+  CHECK_THROWS_WITH(FormatError, "match its parents",
+                    load(test::with_value(file, "thing/children/values", 0, NodeId{9})));
 }
 
 TEST("whatever passes the check of a tree does no harm") {

@@ -83,6 +83,6 @@ TEST("a loaded detector continues identically, and an impossible state is reject
     PassDetector::load(test::read_arrays(test::with_value(file, name, 0, value)), "thing").check();
   };
   CHECK_THROWS_WITH(FormatError, "order", check_with("thing/digests", ~std::uint64_t{0}));
-  CHECK_THROWS_WITH(FormatError, "seen", check_with("thing/n_seen", std::uint64_t{3}));
+  CHECK_THROWS_WITH(FormatError, "match their digests", check_with("thing/n_seen", std::uint64_t{3}));
   CHECK_THROWS_WITH(FormatError, "evidence", check_with("thing/evidence", -1.0));
 }
