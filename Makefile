@@ -77,7 +77,7 @@ bench: $(BENCH)/package  ## Compare with other systems: DATA="nvd-cpe bibtex" OU
 bench-scaling: $(BENCH)/package  ## Cost and memory as labels, examples and features grow: OUT=folder.
 	$(BENCH)/bin/python benchmarks/scaling/run.py --out $(or $(OUT),build/results/scaling)
 
-# CMT and plots: megabytes, where all peers are gigabytes.
+# Only CMT and plots, which take megabytes; all peers take gigabytes.
 $(VENV)/paper: $(VENV)/tools
 	$(BIN)/python -m pip install -q --group paper
 	touch $@
@@ -98,9 +98,9 @@ sanitize:  ## Run the C++ tests under the address, undefined-behavior and thread
 FUZZ_TARGETS ?= model container parsers text
 FUZZ_TIME ?= 60
 
-# New inputs are kept in build/fuzz/corpus. What fails is written to build/fuzz; add it to tests/fuzz/corpus with the fix.
+# New inputs are kept in build/fuzz/corpus. Failing ones are written to build/fuzz; add them to tests/fuzz/corpus with the fix.
 .PHONY: fuzz
-fuzz: build  ## Fuzz the loaders, the parsers, the text core and the API; needs clang: FUZZ_TIME=60 (seconds of each target) FUZZ_TARGETS="model text".
+fuzz: build  ## Fuzz the loaders, the parsers, the text core and the API; needs clang: FUZZ_TIME=60 (seconds per target) FUZZ_TARGETS="model text".
 	@echo 'int main() {}' | clang++ -fsanitize=fuzzer-no-link,address,undefined -x c++ - -o /dev/null 2> /dev/null || \
 	  { echo "make fuzz needs clang++ with its sanitizers; on Debian: apt-get install clang libclang-rt-14-dev" >&2; exit 1; }
 	cmake -S . -B build/fuzz -DOPLT_BUILD_FUZZERS=ON -DCMAKE_CXX_COMPILER=clang++ > /dev/null

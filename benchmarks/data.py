@@ -39,6 +39,6 @@ def load(path: Path) -> tuple[Any, list[list[int]]]:
 
 
 def precision_at(k: int, predictions: Any, labels: list[list[int]]) -> float:
-    """Share of relevant labels among the first k; always divided by k, as the repository does."""
+    """Compute the fraction of relevant labels among the first k; always divided by k, as the repository does."""
     hits = sum(label in set(true) for row, true in zip(predictions, labels, strict=True) for label, _ in row[:k])
     return hits / (k * len(labels))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Settings that all tests share."""
+"""Settings of all tests."""
 
 import signal
 import threading
@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Derandomised: the same examples on every machine and in every run, so that a failure is never a matter of luck.
-# No deadline: the machine may be busy. Streams are large for Hypothesis, and drawing them slowly is no fault.
+# Derandomised: the same examples on every machine and in every run, so that failures are reproducible.
+# No deadline, because the machine may be busy; no checks of speed and size, because streams are large.
 settings.register_profile(
     "oplt",
     derandomize=True,
@@ -24,7 +24,7 @@ settings.load_profile("oplt")
 
 @pytest.fixture
 def soon_ctrl_c() -> Iterator[Callable[[], None]]:
-    """Press Ctrl-C a moment after the call. In the background of a shell, a process ignores it unless told not to."""
+    """Send Ctrl-C a moment after the call. Background processes of a shell ignore it unless told not to."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     yield timer.start

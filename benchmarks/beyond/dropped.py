@@ -6,7 +6,7 @@ Run: OPLT_DATA=<folder> python benchmarks/beyond/dropped.py nvd-cpe bibtex delic
 
 A model with the default settings is trained on the training set, once for each number of passes. Then each feature of
 each test row is dropped with probability 0, 0.5, 0.9 and 1, and the five best labels are predicted. *p@1*: the mean
-probability of the best label; calibrated, it equals P@1. *ECE*: how far probabilities are off.
+probability of the best label; calibrated, it equals P@1. *ECE*: expected calibration error.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def thinned(X: Any, share: float) -> Any:
-    """Drop a share of all features."""
+    """Drop a fraction of all features."""
     X = X.copy()
     X.data[np.random.default_rng(0).random(len(X.data)) < share] = 0
     X.eliminate_zeros()
@@ -57,7 +57,7 @@ def thinned(X: Any, share: float) -> Any:
 
 
 def measured(model: OnlinePLT, X: Any, Y: list[list[int]]) -> list[str]:
-    """Predict, and say how well."""
+    """Measure the calibration of predictions."""
     found = model.predict_many(X, k=5)
     scores = metrics.Scores(k=(1, 5))
     scores.add(found, Y)

@@ -6,8 +6,8 @@ Run: OPLT_DATA=<folder> python benchmarks/beyond/run.py nvd-cpe wp4s-para-1shot 
 
 One pass over the stream in its order, one thread. *progressive*: P@1 / P@3 / P@5 in percent over the second half of the
 stream, each block of 256 examples predicted before it is learnt; of a long stream, every fourth block. Choose by these.
-*test*, with --test: the same on the test set, after the whole stream. *ECE@5*, *log-loss@5*: how far the
-probabilities of the five best labels are off, on the last quarter. Times are the processor's, without loading.
+*test*, with --test: the same on the test set, after the whole stream. *ECE@5*, *log-loss@5*: calibration of the
+probabilities of the five best labels, on the last quarter. Times are CPU times, without loading.
 """
 
 from __future__ import annotations

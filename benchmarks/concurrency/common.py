@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What the scripts of this folder share: the examples, which calls this version of oplt has, threads and tables."""
+"""Shared by the scripts of this folder: examples, features of this version of oplt, threads and tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MISSING = "-"  # printed where this version of oplt lacks the call
 
 @dataclass(frozen=True)
 class Examples:
-    """A data set, its training part split into the rows that come first and those that are held back."""
+    """A data set whose training rows are split into the first ones and those that are held back."""
 
     X: Any
     Y: list[list[int]]
@@ -106,7 +106,7 @@ class Readers:
                 time.sleep(self._pause)
 
     def stop(self) -> None:
-        """Let the threads end after the prediction that each is at."""
+        """Let each thread end after its current prediction."""
         self._stop.set()
 
     def calls(self) -> np.ndarray:
@@ -135,7 +135,7 @@ def reading(
 
 
 def on_cores(cores: set[int] | None, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function after pinning the calling thread, and it alone, to some cores."""
+    """Call a function after pinning only the calling thread to some cores."""
     if cores is not None:
         os.sched_setaffinity(0, cores)
     return function(*arguments)
@@ -153,5 +153,5 @@ def head(*columns: str) -> str:
 
 
 def row(*cells: str) -> str:
-    """One line of it."""
+    """Return one line of a Markdown table."""
     return f"| {' | '.join(cells)} |"

@@ -6,14 +6,14 @@ Run: OPLT_DATA=<folder> python benchmarks/concurrency/compare.py --python <A> --
      [--presets defaults paper] [--threads 1 2] [--repeats 6]
 
 Each run is a fresh process: learn_many of the whole training set, predict_many of up to 20,000 test rows, then 2,000
-calls each of predict_one and learn_one. A and B take turns, and which is first changes every turn. Everything is
-measured with one thread, pinned to the first core, and then with two threads, unpinned. CPU is the time of all threads
-of the process. B / A is the ratio of the medians; "turns" has the least and the greatest ratio of CPU times of a single
-turn. The same interpreter given twice shows how much is noise. Peak memory includes the data.
+calls each of predict_one and learn_one. A and B alternate, and the one that goes first changes every turn. Everything
+is measured with one thread, pinned to the first core, and then with two threads, unpinned. CPU is the time of all
+threads of the process. B / A is the ratio of the medians; "turns" has the smallest and the largest ratio of CPU times
+of a turn. Pass the same interpreter twice to measure the noise. Peak memory includes the data.
 
 Digests are of all nodes (parents, labels, and the cells of all classifiers) and of the answers of predict_many, which
 also depend on the label memory. `--repeats 1` is enough to compare these. For a large model each takes up to a minute;
-`--no-digest` leaves them out. The presets are listed in presets.py.
+`--no-digest` skips them. The presets are listed in presets.py.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ COLUMNS = (
 
 
 def work(python: str, name: str, preset: str, threads: int, *, digest: bool) -> dict[str, Any]:
-    """Run a worker to its end; its figures."""
+    """Run a worker to its end and return its figures."""
     worker = str(Path(__file__).with_name("compare_worker.py"))
     arguments = [name, preset, str(threads), str(int(MODES[threads])), str(int(digest))]
     done = subprocess.run([python, worker, *arguments], capture_output=True, text=True, check=False)
@@ -60,7 +60,7 @@ def work(python: str, name: str, preset: str, threads: int, *, digest: bool) -> 
 def compare(
     pythons: list[str], name: str, preset: str, threads: int, *, repeats: int, digest: bool
 ) -> list[list[dict[str, Any]]]:
-    """Let the two take turns; the runs of each. Digests are made in the first turn only."""
+    """Run the two alternately and return the runs of each. Digests are computed in the first round only."""
     runs: list[list[dict[str, Any]]] = [[], []]
     for turn in range(repeats):
         print(f"{name}, {preset}, {threads} thread(s): turn {turn + 1} of {repeats}", file=sys.stderr)
@@ -70,7 +70,7 @@ def compare(
 
 
 def rows(runs: list[list[dict[str, Any]]], label: tuple[str, ...]) -> list[str]:
-    """Lines of the table of one comparison."""
+    """Return the table rows of one comparison."""
     lines = []
     for what in runs[0][0]["times"]:
         cpu, cpu_medians = both(runs, what, "cpu")
@@ -100,12 +100,12 @@ def figures(medians: list[float], digits: int) -> tuple[str, str, str]:
 
 
 def row(*cells: str) -> str:
-    """One line of a Markdown table."""
+    """Return one line of a Markdown table."""
     return f"| {' | '.join(cells)} |"
 
 
 def digests(runs: list[list[dict[str, Any]]], label: tuple[str, ...]) -> list[str]:
-    """Lines of the table of digests."""
+    """Return the rows of the table of digests."""
     a, b = (side[0]["digests"] for side in runs)
     return [row(*label, what, a[what], b[what], "yes" if a[what] == b[what] else "NO") for what in a]
 

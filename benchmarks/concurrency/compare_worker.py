@@ -25,7 +25,7 @@ from oplt import OnlinePLT
 
 try:
     from oplt.tree import kmeans
-except ImportError:  # a version that had it elsewhere
+except ImportError:  # a version that has it in another module
     from oplt.trees import kmeans
 
 N_MANY = 20_000  # rows of predict_many
@@ -33,7 +33,7 @@ N_ONE = 2_000  # calls of predict_one and of learn_one
 
 
 def trainer(preset: str, X: Any, Y: Any, threads: int) -> Callable[[], Any]:
-    """Return the call that is timed. A tree that is given ahead is made before."""
+    """Return the call to time. A tree that the model starts from is built before."""
     if preset == BATCH:
         tree = kmeans(X, Y)
         if hasattr(oplt, "PLT"):
@@ -52,14 +52,14 @@ def trainer(preset: str, X: Any, Y: Any, threads: int) -> Callable[[], Any]:
 
 
 def timed(function: Callable[[], Any]) -> tuple[dict[str, float], Any]:
-    """Time a call: of all threads of the process, and by the clock."""
+    """Measure the CPU time of the process and the wall time of a call."""
     cpu, wall = time.process_time(), time.perf_counter()
     found = function()
     return {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}, found
 
 
 def core_of(model: OnlinePLT) -> Any:
-    """Return the object that shows trees and classifiers: the model's core or, where that has gone, a snapshot's."""
+    """Return the object that has trees and classifiers: the model's core or, in newer versions, a snapshot's."""
     holders = [model, *([model.snapshot()] if hasattr(model, "snapshot") else [])]
     candidates = [getattr(holder, "_core", None) for holder in holders]
     candidates += [part for holder in holders for part in getattr(holder, "__dict__", {}).values()]
@@ -71,7 +71,7 @@ def core_of(model: OnlinePLT) -> Any:
 
 
 def digest_of_trees(model: OnlinePLT) -> str:
-    """Digest of all nodes: parent, label, and the cells of the classifier and of the auxiliary one."""
+    """Compute a digest of all nodes: parent, label, and the cells of the classifier and of the auxiliary one."""
     core = core_of(model)
     digest = hashlib.blake2b(digest_size=16)
     for number in range(model.settings.get("trees", 1)):
@@ -99,7 +99,7 @@ def add_cells(digest: Any, cells: Any) -> None:
 
 
 def digest_of_predictions(found: Any) -> str:
-    """Digest of labels and probabilities."""
+    """Compute a digest of labels and probabilities."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(np.ascontiguousarray(found.indptr, "<i8"))
     digest.update(json.dumps(found.labels.tolist()).encode())
@@ -121,7 +121,7 @@ def run(name: str, preset: str, threads: int, *, digest: bool) -> dict[str, Any]
     if digest:
         result["digests"] = {"trees": digest_of_trees(model), "predictions": digest_of_predictions(found)}
     times["predict_one"], _ = timed(lambda: [model.predict_one(x, 5) for x in rows])
-    if preset != BATCH:  # it cannot be updated
+    if preset != BATCH:  # a batch-trained model cannot be updated
         times["learn_one"], _ = timed(lambda: [model.learn_one(x, y) for x, y in zip(rows, Y, strict=False)])
         if digest:
             result["digests"]["trees after learn_one"] = digest_of_trees(model)

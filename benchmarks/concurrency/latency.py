@@ -5,15 +5,15 @@
 Run: OPLT_DATA=<folder> python benchmarks/concurrency/latency.py [nvd-cpe] [--threads 4] [--seconds 5] [--pause 0]
 
 The model has learnt the training set except for its last 40,000 rows. Threads call predict_one (k=5) on single test
-rows, by default without a pause. If they are more than the cores, they then wait for each other even when idle; with
---pause 0.005 or so there are cores to spare, as in a service. Before and after each situation the readers are measured
+rows, by default without a pause. If there are more threads than cores, they wait for each other even when idle; with
+--pause 0.005 or so there are idle cores, as in a service. Before and after each situation the readers are measured
 alone, and ratios are to these two measurements together.
 
-The readers wait for each answer before they ask again, so a stop of a second is one slow prediction per thread, which
-p99 may not show. "p99 by time" does: the readers spend 99 % of their time in predictions that take no longer. As a
-control, learn_many runs on a model that nobody reads: what this costs the readers is cores, caches and the GIL, not
+The readers wait for each prediction before the next call, so a stall of a second is one slow prediction per thread,
+which p99 may not show. "p99 by time" does: the readers spend 99 % of their time in predictions that take no longer. As
+a control, learn_many runs on a model that nobody reads: this costs the readers cores, caches and the GIL, but no
 waiting for the model. If save or predict_many takes less than --seconds, it is repeated, each time with one learn_one.
-"-": this version of oplt lacks the call.
+"-": this version of oplt does not have the call.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from common import MISSING, Examples, as_dicts, can_save_in_background, head, lo
 
 import oplt
 
-N_ROWS = 20_000  # of learn_many and predict_many
+N_ROWS = 20_000  # passed to learn_many and predict_many
 COLUMNS = (
     "beside",
     "predictions",
@@ -53,14 +53,14 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Measured:
-    """What the readers and the learner of single examples took, in seconds."""
+    """Durations of the calls of predict_one and learn_one, in seconds."""
 
     reads: np.ndarray
     learns: list[float]
 
 
 class Situations:
-    """What happens beside the readers. Each method returns the times of the calls of learn_one."""
+    """Work done concurrently with the readers. Each method returns the durations of the calls of learn_one."""
 
     def __init__(self, examples: Examples, path: Path, duration: float) -> None:
         half = examples.X_held_back.shape[0] // 2
@@ -77,7 +77,7 @@ class Situations:
         self._predict_alone = seconds(self.model.predict_many, self.test, 5)
 
     def rows(self) -> dict[str, Callable[[], list[float]] | None]:
-        """Name all situations but the idle one; None for one that this version of oplt lacks."""
+        """Return all situations except the idle one; None for one that this version of oplt does not support."""
         n_learn, n_predict = self.many[0].shape[0], self.test.shape[0]
         return {
             f"control: learn_many of {n_learn:,} rows, another model": self.learn_another,
@@ -90,17 +90,17 @@ class Situations:
         }
 
     def idle(self) -> list[float]:
-        """Nothing."""
+        """Do nothing."""
         time.sleep(self.duration)
         return []
 
     def learn(self) -> list[float]:
-        """Learn many rows in another thread than the readers'."""
+        """Learn many rows in a separate thread."""
         self.model.learn_many(*self.many)
         return []
 
     def learn_another(self) -> list[float]:
-        """Learn them in a model of their own."""
+        """Learn many rows with another model."""
         oplt.OnlinePLT().learn_many(*self.many)
         return []
 
@@ -117,7 +117,7 @@ class Situations:
         return self._with_learn_one(lambda: self.model.predict_many(self.test, 5), self._predict_alone / 5)
 
     def learn_ones(self, per_second: float | None = None) -> list[float]:
-        """Learn single examples, as fast as possible or at some rate. Time that was lost is made up for."""
+        """Learn single examples, as fast as possible or at a given rate, catching up after delays."""
         times = []
         begin = due = time.perf_counter()
         while (now := time.perf_counter()) < begin + self.duration:
@@ -165,7 +165,7 @@ def measure(
 ) -> Measured:
     """Read while the situation lasts. Only predictions that overlap with it count."""
     with reading(model, rows, n_threads, pause=pause) as readers:
-        time.sleep(0.05)  # until all threads are at it
+        time.sleep(0.05)  # until all threads are running
         begin = time.perf_counter()
         learns = situation()
         end = time.perf_counter()
@@ -182,7 +182,7 @@ def p99_by_time(reads: np.ndarray) -> float:
 
 
 def line(name: str, measured: Measured, idle: np.ndarray | None) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     reads = measured.reads
     p99, by_time = float(np.quantile(reads, 0.99)), p99_by_time(reads)
     ratios = ("1.00", "1.00")
@@ -212,7 +212,7 @@ def main() -> None:
         situations = Situations(examples, Path(folder) / "model.oplt", arguments.seconds)
         rows = as_dicts(situations.test)
         gc.freeze()
-        gc.disable()  # collecting would stop all threads
+        gc.disable()  # garbage collection would stop all threads
 
         def run(situation: Callable[[], list[float]]) -> Measured:
             return measure(situation, situations.model, rows, arguments.threads, arguments.pause)

@@ -6,12 +6,12 @@ Run: OPLT_DATA=<folder> python benchmarks/concurrency/learning.py [nvd-cpe] [--r
 
 The model has learnt the training set except for its last 40,000 rows, and is saved. Each measurement loads that file
 and times learn_many of these rows: unread; read by threads that call predict_one without a pause; read likewise while
-snapshot() is called once a second and the newest snapshot is kept. These take turns. The learning thread is pinned to
+snapshot() is called every second and the newest snapshot is kept. These alternate. The learning thread is pinned to
 the first core and the other threads to the rest.
 
 As a control, the same threads read another copy of the model: two cores may share caches, memory bandwidth or, as
-hyper-threads, even their units, and only what is slower than the control is the price of reading the same model.
-"-": this version of oplt lacks the call.
+hyper-threads, even execution units; only the slowdown beyond the control is the cost of reading the same model.
+"-": this version of oplt does not have the call.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Measured:
 
 
 def learn(model: Any, X: Any, Y: Any) -> tuple[float, float, float]:
-    """Return when it began and ended, and the processor time of this thread."""
+    """Return the begin, the end, and the CPU time of this thread."""
     begin, cpu = time.perf_counter(), time.thread_time()
     model.learn_many(X, Y)
     return begin, time.perf_counter(), time.thread_time() - cpu
@@ -59,7 +59,7 @@ def learn(model: Any, X: Any, Y: Any) -> tuple[float, float, float]:
 
 @contextmanager
 def snapshots(model: Any, cores: set[int]) -> Iterator[list[int]]:
-    """Call snapshot() once a second meanwhile, from now on; the list has the count at the end."""
+    """Call snapshot() every second during the block; the yielded list holds the number of calls at the end."""
     stop, count = threading.Event(), [0]
 
     def take() -> None:
@@ -96,7 +96,7 @@ def measure(situation: str, path: Path, examples: Examples, rows: list[Any], n_r
 
 
 def line(situation: str, runs: list[Measured], reference: list[Measured], n_rows: int) -> str:
-    """One line of the table; of a situation without runs, one that says so."""
+    """Return one line of the table, also for a situation without runs."""
     if not runs:
         return row(situation, *[MISSING] * 7)
     wall, cpu = statistics.median(run.wall for run in runs), statistics.median(run.cpu for run in runs)
@@ -136,7 +136,7 @@ def main() -> None:
         n_learnt = model.n_examples
         del model
         gc.freeze()
-        gc.disable()  # collecting would stop all threads
+        gc.disable()  # garbage collection would stop all threads
         for _ in range(arguments.repeats):
             for situation, found in runs.items():
                 if situation != SNAPSHOTS or has_snapshot():

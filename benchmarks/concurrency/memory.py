@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The memory of this process, as Linux reports it, in bytes; nothing where there is no /proc."""
+"""The memory of this process in bytes, as reported by Linux; empty on systems without /proc."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _fields(path: Path) -> dict[str, int]:
 
 
 def settle() -> None:
-    """Give freed memory back to the system, and set the peak to what is in use now, as far as this is permitted."""
+    """Return freed memory to the system and reset the peak to the current value, as far as permitted."""
     with suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)
     with suppress(OSError):  # the peak then counts from the start of the process

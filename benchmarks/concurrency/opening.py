@@ -4,14 +4,14 @@
 
 Run: OPLT_DATA=<folder> python benchmarks/concurrency/opening.py [model file] [--data nvd-cpe]
 
-Without a file, a model learns the training set. With one, it is opened instead; it must have been learnt from the same
-columns, because the data set still gives the rows to predict and learn. In both cases the model is saved to a temporary
+Without a file, a model learns the training set. With one, it is opened instead; it must have been trained on the same
+columns, because the rows to predict and learn come from the data set. In both cases the model is saved to a temporary
 folder, and the file written there is the one that is opened below.
 
-Files are in the page cache. Each figure of memory comes from a process of its own; "beyond" is the peak (VmHWM) during
-the call, less what is resident after opening or was before saving; "anonymous" (RssAnon) is the process's own memory
-and "file" (RssFile) are pages of mapped files, which other processes share. "-": this version of oplt lacks the call,
-or the system does not tell.
+Files are in the page cache. Each memory figure comes from a separate process; "beyond" is the peak (VmHWM) during the
+call, minus what is resident after opening or was before saving; "anonymous" (RssAnon) is the process's own memory and
+"file" (RssFile) are pages of mapped files, which other processes share. "-": this version of oplt does not have the
+call, or the system does not report it.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from common import MISSING, data, head, row
 
 # Class and whether the file is verified, which is the default.
 LOADS = [("OnlinePLT", True), ("OnlinePLT", False), ("PLT", True), ("PLT", False)]
-N_ROWS = 1000  # predicted by each of the processes that share the file
+N_ROWS = 1000  # predicted by each process that shares the file
 
 
 def command(*arguments: str) -> list[str]:
-    """Return how a worker is started."""
+    """Return the command that starts a worker."""
     return [sys.executable, str(Path(__file__).with_name("opening_worker.py")), *arguments]
 
 
 def work(*arguments: str) -> Any:
-    """Run a worker to its end; its answer."""
+    """Run a worker to its end and return its answer."""
     done = subprocess.run(command(*arguments), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -55,27 +55,27 @@ def share(path: Path, rows: Path, class_name: str, verify: str) -> Any:
 
 
 def megabytes(number: float | None) -> str:
-    """Write a number of bytes."""
+    """Format a number of bytes."""
     return MISSING if number is None else f"{number / 1e6:,.1f}"
 
 
 def difference(found: dict[str, int], name: str, other: str) -> str:
-    """Write how much more one figure is than another."""
+    """Format the difference of two figures."""
     return megabytes(found[name] - found[other] if name in found else None)
 
 
 def milliseconds(number: float) -> str:
-    """Write a time."""
+    """Format a time."""
     return f"{1e3 * number:,.3f}" if number < 0.1 else f"{1e3 * number:,.0f}"
 
 
 def call(class_name: str, *, verify: bool) -> str:
-    """Write a call of load."""
+    """Format a call of load."""
     return f"{class_name}.load({'' if verify else 'verify=False'})"
 
 
 def print_calls(made: dict[str, Any]) -> None:
-    """Print the table of what is done with the learnt model."""
+    """Print the table of operations on the trained model."""
     print(head("call", "median ms", "max ms", "beyond, MB", "beyond, anonymous MB"))
     for name, found in made["calls"].items():
         if found is None:
@@ -92,7 +92,7 @@ def print_calls(made: dict[str, Any]) -> None:
 
 
 def print_loads(path: Path) -> None:
-    """Print the table of what opening takes."""
+    """Print the table of the cost of opening a file."""
     size = path.stat().st_size
     print(head("call", "median ms", "GB/s", "anonymous MB", "file MB", "beyond, MB"))
     for class_name, verify in LOADS:
@@ -115,7 +115,7 @@ def print_loads(path: Path) -> None:
 
 
 def print_shares(path: Path, rows: Path) -> None:
-    """Print the table of what a second process takes."""
+    """Print the table of the memory of a second process."""
     print(head("opened by", "Pss MB", "private MB", f"first {N_ROWS:,} predictions ms", "again ms"))
     for class_name, verify in LOADS:
         found = share(path, rows, class_name, str(verify))

@@ -6,7 +6,7 @@ Run: python benchmarks/concurrency/opening_worker.py make <file to write> <data 
      python benchmarks/concurrency/opening_worker.py load <file> <OnlinePLT or PLT> <True or False: verify>
      python benchmarks/concurrency/opening_worker.py share <file> <rows> <OnlinePLT or PLT> <True or False: verify>
 
-Prints null if this version of oplt lacks the call.
+Prints null if this version of oplt does not have the call.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ N_SNAPSHOTS = 20
 
 
 def summary(times: list[float]) -> dict[str, Any]:
-    """Return what is printed of several calls."""
+    """Summarise the durations of several calls."""
     return {"median": statistics.median(times), "max": max(times)}
 
 
 def make(path: str, name: str, source: str | None = None) -> dict[str, Any]:
-    """Learn a data set, or open a model, and time what is done with it."""
+    """Learn a data set, or open a model, and time operations on it."""
     X, Y = data.load(data.part(name, "train"))
     if source is None:
         model = oplt.OnlinePLT()
@@ -56,14 +56,14 @@ def make(path: str, name: str, source: str | None = None) -> dict[str, Any]:
 
 
 def saves(model: Any, path: str) -> dict[str, Any]:
-    """Save; the first time, watch the memory."""
+    """Time saving; measure memory during the first call."""
     with memory.watching() as used:
         model.save(path)
     return summary([seconds(model.save, path) for _ in range(N_SAVES)]) | {"memory": used}
 
 
 def save_in_background(model: Any, path: str) -> tuple[float, float]:
-    """Return the seconds until the call returns, and until the file is there."""
+    """Return the seconds until the call returns, and until the file exists."""
     begin = time.perf_counter()
     future = model.save(path, wait=False)
     started = time.perf_counter() - begin
@@ -93,7 +93,7 @@ def snapshots(model: Any, ones: Iterator[tuple[Any, Any]]) -> dict[str, Any]:
 
 
 def opener(path: str, class_name: str, verify: str) -> Callable[[], Any] | None:
-    """Return the call that opens the file, None if this version of oplt lacks it."""
+    """Return the call that opens the file, None if this version of oplt does not have it."""
     cls = getattr(oplt, class_name, None)
     if cls is None or (verify == "False" and not can_skip_verification()):
         return None
@@ -101,7 +101,7 @@ def opener(path: str, class_name: str, verify: str) -> Callable[[], Any] | None:
 
 
 def load(path: str, class_name: str, verify: str) -> dict[str, Any] | None:
-    """Open the file; the first time, watch the memory."""
+    """Time opening the file; measure memory during the first call."""
     Path(path).read_bytes()  # into the page cache
     call = opener(path, class_name, verify)
     if call is None:
@@ -113,7 +113,7 @@ def load(path: str, class_name: str, verify: str) -> dict[str, Any] | None:
 
 
 def share(path: str, rows: str, class_name: str, verify: str) -> dict[str, Any] | None:
-    """Open the file and predict; how much more memory the process has then."""
+    """Open the file, predict, and return the increase in memory."""
     call = opener(path, class_name, verify)
     if call is None:
         return None

@@ -4,7 +4,7 @@
 
 Run: OPLT_DATA=<folder> python benchmarks/micro/files.py nvd-cpe
 
-The set must have train.txt.xz and train.jsonl.xz. Processor time of one thread, medians of runs that take turns. orjson
+The set must have train.txt.xz and train.jsonl.xz. CPU time of one thread, medians of alternating runs. orjson
 is timed if it is installed.
 """
 
@@ -46,7 +46,7 @@ def parse(path: Path, package: str) -> int:
 
 
 def tasks(data: Path, folder: Path) -> dict[str, Callable[[], int]]:
-    """Convert the set to all formats; what there is to time."""
+    """Convert the data set to all formats and return the calls to time."""
     found: dict[str, Callable[[], int]] = {}
     for source, formats in FORMATS.items():
         kind = "features" if source == "train.txt.xz" else "texts"

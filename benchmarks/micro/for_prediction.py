@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def row(name: str, model: PLT, X: Any, Y: list[list[int]]) -> None:
-    """Print the size of the file, and how well what it holds predicts."""
+    """Print the size of the file and the precision of the model in it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.oplt"
         model.save(path)

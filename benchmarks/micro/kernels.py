@@ -6,7 +6,7 @@ Run: python benchmarks/micro/kernels.py
 
 A flat model over few labels is one sibling block (and the root's, of one column), so that each feature of an example
 is looked up twice, and without a gate, every label's cell of it is updated. With few features, the block fits into the
-cache; with many, each lookup goes to memory. A step reads and writes a weight and an accumulator: 16 bytes a cell.
+cache; with many, each lookup goes to memory. An update reads and writes a weight and an accumulator: 16 bytes per cell.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REPEATS = 5
 
 
 def measure(n_labels: int, n_features: int) -> tuple[float, float]:
-    """Time learning and prediction of examples whose features and labels are known already; seconds, medians."""
+    """Return median seconds of learning and predicting examples whose features and labels are already known."""
     rng = np.random.default_rng(0)
     indices = np.sort(rng.integers(0, n_features, (N_EXAMPLES, FEATURES_PER_EXAMPLE)), axis=1).ravel()
     indptr = np.arange(0, indices.size + 1, FEATURES_PER_EXAMPLE)
@@ -48,7 +48,7 @@ def seconds(function: Any, *arguments: Any) -> float:
 
 
 def copy_bandwidth() -> float:
-    """Bytes read and written a second by a large copy in one thread."""
+    """Measure bytes read and written per second by a large copy in one thread."""
     source = np.ones(1 << 25)
     target = np.zeros_like(source)
     return 2 * source.nbytes / min(seconds(np.copyto, target, source) for _ in range(REPEATS))
@@ -64,7 +64,7 @@ def main() -> None:
         for n_labels in (2, 8, 16, 32, 63, 100):
             learn, predict = measure(n_labels, n_features)
             lookups = 2 * N_EXAMPLES * FEATURES_PER_EXAMPLE
-            cells = N_EXAMPLES * FEATURES_PER_EXAMPLE * (n_labels + 2)  # the auxiliary and the root's classifier, too
+            cells = N_EXAMPLES * FEATURES_PER_EXAMPLE * (n_labels + 2)  # + 2: the auxiliary and the root's classifier
             print(
                 f"| {n_labels} | {n_features:,} | {1e9 * learn / lookups:.1f} | {1e9 * learn / cells:.2f} "
                 f"| {16e-9 * cells / learn:.1f} | {1e9 * predict / lookups:.1f} |"

@@ -4,9 +4,9 @@
 
 Run: OPLT_DATA=<folder> python benchmarks/micro/parse.py nvd-cpe tibkat-gnd
 
-The systems take turns, three rounds; medians count. Files are plain text in the page cache. scikit-learn gets a copy
-without the header and without the examples that have no label, which it cannot read as multi-label data; only its call
-is timed. Both results are compared. Ratios are to scikit-learn.
+The systems alternate for three rounds; medians are reported. Files are plain text in the page cache. scikit-learn gets
+a copy without the header and without the examples that have no label, which it cannot read as multi-label data; only
+its call is timed. Both results are compared. Ratios are to scikit-learn.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def clean(text: bytes) -> bytes:
 
 
 def compare(ours: tuple[Any, Any], theirs: tuple[Any, Any]) -> None:
-    """Stop if the two do not read the same."""
+    """Stop if the two parsers disagree."""
     X, Y = ours
     X_theirs, Y_theirs = theirs
     same = np.array_equal(X.indices, X_theirs.indices) and np.array_equal(X.indptr, X_theirs.indptr)

@@ -4,9 +4,9 @@
 
 Run: OPLT_DATA=<folder> python benchmarks/micro/text.py nvd-cpe
 
-Texts are those of <name>/train.jsonl.xz, a JSON object with a "text" a line. The systems take turns, five rounds;
-medians count, of processor time, which other programs disturb least. All make a sparse matrix with rows of norm 1.
-`HashingVectorizer` keeps no vocabulary and knows no idf: `hash_bits` without idf is its counterpart, and the reference
+Texts are those of <name>/train.jsonl.xz, one JSON object with a "text" per line. The systems alternate for five rounds;
+medians of CPU time are reported, which depends least on other programs. All make a sparse matrix with rows of norm 1.
+`HashingVectorizer` has no vocabulary and no idf: `hash_bits` without idf is its counterpart, and the reference
 of all ratios. By default, scikit-learn leaves out words of one character; here it does not.
 """
 
@@ -44,7 +44,7 @@ def load(name: str) -> list[str]:
 
 
 def systems(texts: list[str], ngrams: tuple[int, int]) -> dict[str, Callable[[], Any]]:
-    """Name what is timed."""
+    """Return the systems to time, by name."""
     own: dict[str, Any] = {"ngrams": ngrams}
     peer: dict[str, Any] = {"ngram_range": ngrams, "token_pattern": r"(?u)\b\w+\b"}
     learnt = TextFeatures(**own).learn(texts)

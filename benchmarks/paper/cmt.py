@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""CMT, which is not ours: run through Vowpal Wabbit, as the paper does."""
+"""CMT, run with Vowpal Wabbit as in the paper."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from typing import Any
 
 VW = [sys.executable, "-m", "vowpalwabbit", "--quiet"]
 
-# What its authors suggest (demo/memory_tree of Vowpal Wabbit). The rate matters: with that of WikiPara, which is text,
-# the accuracy on ALOI, which has few, dense features, after three passes is 11 instead of 61 per cent.
+# Settings of its authors (demo/memory_tree of Vowpal Wabbit). The learning rate matters: with that of WikiPara (texts),
+# the accuracy after three passes on ALOI, which has few, dense features, is 11 instead of 61 per cent.
 WIKIPARA = "--dream_at_update 1 --dream_repeats 5 -l 0.1"
 ALOI = "--dream_at_update 0 --dream_repeats 3 -l 0.001"
 
 
 def run(name: str, train: tuple[Any, Any], test: tuple[Any, Any], passes: int) -> dict[str, float]:
-    """Accuracy and times on multi-class data. The times include reading text: the program reads while it learns."""
+    """Measure accuracy and times on multi-class data. Times include parsing, which the program does while it learns."""
     with tempfile.TemporaryDirectory() as folder:
         files = {part: Path(folder) / part for part in ("train", "test", "model", "answers")}
         write(*train, files["train"])
@@ -52,7 +52,7 @@ def answers(path: Path) -> list[int]:
 
 
 def settings(name: str, n_examples: int, n_labels: int, passes: int) -> list[str]:
-    """As its authors suggest for multi-class data: for ALOI, or for texts."""
+    """Return its authors' settings for multi-class data: those for ALOI, or those for texts."""
     n_nodes = int(2 * passes * n_examples / (4 * math.log2(n_examples)))
     suggested = ALOI if name.lower().startswith("aloi") else WIKIPARA
     return (
@@ -62,7 +62,7 @@ def settings(name: str, n_examples: int, n_labels: int, passes: int) -> list[str
 
 
 def timed(arguments: list[Any]) -> float:
-    """Seconds of the processor that a run of the program takes."""
+    """Return the CPU seconds of a run of the program."""
     if importlib.util.find_spec("vowpalwabbit") is None:
         msg = "CMT needs Vowpal Wabbit: `pip install vowpalwabbit`, or `make paper`, gets it"
         raise SystemExit(msg)

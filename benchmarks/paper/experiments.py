@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What each table and figure of the paper consists of: its systems, its measures, its data sets."""
+"""The systems, measures and data sets of each table and figure of the paper."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pathlib import Path
 
 MULTI_LABEL = ["bibtex", "delicious", "nvd-cpe", "tibkat-gnd"]
 FEW_SHOT = ["aloi-27d", "wp4s-para-1shot", "wp4s-para-3shot", "wp4s-para-5shot"]
-STREAMS = [name for name in FEW_SHOT if name != "wp4s-para-1shot"]  # of figure 2: there, no label comes twice
+STREAMS = [name for name in FEW_SHOT if name != "wp4s-para-1shot"]  # in the other, no label repeats
 PRECISION = ["P@1", "P@3", "P@5"]
 
 
 @dataclass(frozen=True)
 class System:
-    """A system of the paper with what the paper varies."""
+    """A system of the paper, with the settings that the paper varies."""
 
     name: str  # Parabel, IPLT, IPLT-U, OPLT, OPLT-W, CMT
-    policy: str = ""  # of OPLT: R(andom) or B(est-greedy)
+    policy: str = ""  # for OPLT: R(andom) or B(est-greedy)
     alpha: float = 0.75
-    warm: float = 0.0  # share of the training examples that is the sample
+    warm: float = 0.0  # fraction of the training examples used as the sample
     passes: int = 1
 
     @property
     def setting(self) -> str:
-        """As in published.csv, where only the table that varies alpha states it."""
+        """The setting as in published.csv, where only the table that varies alpha states alpha."""
         passes = f"p={self.passes}" if self.name != "Parabel" else ""
         parts = [self.policy, f"w={self.warm:g}" if self.warm else "", passes]
         return " ".join(part for part in parts if part)
@@ -39,7 +39,7 @@ class System:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: which figures of which systems."""
+    """A table: the measures of some systems."""
 
     title: str
     systems: list[System]
@@ -48,7 +48,7 @@ class Table:
 
 
 def with_passes(*systems: System, passes: tuple[int, ...] = (1, 3)) -> list[System]:
-    """Each system after each number of passes."""
+    """Combine each system with each number of passes."""
     return [System(s.name, s.policy, s.alpha, s.warm, p) for s in systems for p in passes]
 
 
@@ -87,6 +87,6 @@ TABLES = {
 
 
 def published() -> Iterator[dict[str, str]]:
-    """Figures of the paper, one at a time: table, data, system, setting, measure, value."""
+    """Yield the figures of the paper as (table, data, system, setting, measure, value)."""
     with Path(__file__).with_name("published.csv").open() as file:
         yield from csv.DictReader(file)

@@ -12,7 +12,7 @@ from typing import Any
 from experiments import ALPHAS, MAIN
 from runs import Figures, Runs
 
-# Of the palette of Okabe and Ito, which colour-blind people can tell apart; markers and line styles differ as well.
+# The Okabe-Ito palette, which colour-blind readers can distinguish; markers and line styles differ as well.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
 MARKERS = "osD^vP"
 STYLES = ["-", "--", ":", "-."]
@@ -22,7 +22,7 @@ Curves = dict[str, dict[str, list[tuple[int, float]]]]  # by data set, then syst
 
 
 def draw(runs: Runs, tables: dict[int, list[str]], curves: Curves, out: Path) -> list[str]:
-    """Write pictures of tables, given with their data sets, and of curves, as PNG and SVG; return them as Markdown."""
+    """Plot tables, given with their data sets, and curves as PNG and SVG; return Markdown that shows them."""
     try:
         import matplotlib as mpl
     except ImportError:
@@ -43,7 +43,7 @@ def draw(runs: Runs, tables: dict[int, list[str]], curves: Curves, out: Path) ->
 
 
 def panels(names: list[str]) -> tuple[Any, Iterable[tuple[str, Any]]]:
-    """One panel for each data set; no figure if there is none."""
+    """Make one panel for each data set; no figure if there is none."""
     from matplotlib import pyplot as plt
 
     if not names:
@@ -56,7 +56,7 @@ def panels(names: list[str]) -> tuple[Any, Iterable[tuple[str, Any]]]:
 
 
 def depth_against_alpha(runs: Runs, names: list[str]) -> Any:
-    """Table 7 as a picture."""
+    """Plot table 7."""
     figure, named = panels([name for name in names if any(runs.of(name, system) for system in ALPHAS)])
     for name, axis in named:
         known = [system for system in ALPHAS if runs.of(name, system)]
@@ -70,10 +70,10 @@ def depth_against_alpha(runs: Runs, names: list[str]) -> Any:
 
 
 def precision_against_time(runs: Runs, names: list[str]) -> Any:
-    """Table 2 as a picture."""
+    """Plot table 2."""
     figure, named = panels([name for name in names if any(runs.of(name, system) for system in MAIN)])
     for name, axis in named:
-        kinds = list(dict.fromkeys((system.name, system.policy) for system in MAIN))  # empty: 1 pass, full: 3
+        kinds = list(dict.fromkeys((system.name, system.policy) for system in MAIN))  # hollow: 1 pass, filled: 3
         for system in (system for system in MAIN if runs.of(name, system)):
             i, found = kinds.index((system.name, system.policy)), runs.of(name, system)
             fill = "full" if system.passes > 1 or system.name == "Parabel" else "none"
@@ -82,13 +82,13 @@ def precision_against_time(runs: Runs, names: list[str]) -> Any:
         axis.set(xscale="log", xlabel="training time in s", ylabel="P@1")
     if figure:
         fullest = max(figure.axes, key=lambda axis: len(axis.get_legend_handles_labels()[1]))
-        columns = min(5, 2 * len(figure.axes))  # as many as are not wider than the panels
+        columns = min(5, 2 * len(figure.axes))  # as many as fit the width of the panels
         figure.legend(*fullest.get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize="small")
     return figure
 
 
 def progressive(curves: Curves) -> Any:
-    """Figure 2: entropy reduction over the course of the stream."""
+    """Plot figure 2: entropy reduction over the course of the stream."""
     figure, named = panels(list(curves))
     for name, axis in named:
         for i, (system, points) in enumerate(curves[name].items()):

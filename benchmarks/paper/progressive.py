@@ -22,7 +22,7 @@ N_POINTS = 40
 
 
 def curves(names: list[str], path: Path) -> dict[str, dict[str, Curve]]:
-    """Return the curves of each data set and system; those in the file are not made again."""
+    """Return the curves of each data set and system; those in the file are not recomputed."""
     found: dict[str, dict[str, Curve]] = json.loads(path.read_text()) if path.exists() else {}
     for name in names:
         if name not in found:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Tables in Markdown: our figures, and those that the paper gives for its own data sets beside them."""
+"""Tables in Markdown: our figures beside those that the paper reports for its data sets."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def spread(values: list[float | None], measure: str) -> str:
 
 
 def in_paper(number: int, wanted: Table) -> str:
-    """Lay out the figures of the paper as ours are."""
+    """Lay out the figures of the paper like ours."""
     cells: dict[tuple[str, str], dict[str, str]] = {}
     for figure in published():
         if figure["table"] == str(number):

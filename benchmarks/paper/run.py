@@ -5,8 +5,8 @@
 Run: OPLT_DATA=<folder> python benchmarks/paper/run.py [--tables 2 4] [--figure] [--data bibtex] [--out <folder>]
 
 Each run is kept in <out>/runs.jsonl, so that an interrupted command resumes where it stopped, and tables share runs.
-Also written: <out>/RESULTS.md and the plots. Times are those of one thread, without loading, by the processor's clock:
-other work on the machine disturbs them little.
+Also written: <out>/RESULTS.md and the plots. Times are CPU times of one thread, without loading, which depend little on
+other work on the machine.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from training import shuffled, train
 from oplt import OnlinePLT, metrics
 from oplt.datasets import load_xmlc
 
-FIGURE = -2  # figure 2, among the numbers of the tables
+FIGURE = -2  # stands for figure 2 among the numbers of tables
 AT_K = {"P": "precision", "PSP": "psp"}
 
 
 def main() -> None:
-    """Do the runs that are missing, then write the report."""
+    """Do the missing runs, then write the report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", nargs="+", type=int, choices=TABLES, help="default: all")
     parser.add_argument("--figure", action="store_true", help="figure 2 as well; alone, unless --tables is given")
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def fitting(number: int, names: list[str] | None) -> list[str]:
-    """Take the data sets of a table or figure: its own, or the given ones if they are of the same kind."""
+    """Return the data sets of a table or figure: its own, or the given ones of the same kind."""
     if names is None:
         return STREAMS if number == FIGURE else TABLES[number].data
     few_shot = number == FIGURE or TABLES[number].data == FEW_SHOT
@@ -81,7 +81,7 @@ def is_multi_class(Y: Any) -> bool:
 
 
 def do_missing(name: str, systems: list[System], seeds: range, runs: Runs) -> None:
-    """Run what has not been run on a data set."""
+    """Do the missing runs on a data set."""
     missing = runs.missing(name, systems, seeds)
     if not missing:
         return
@@ -104,7 +104,7 @@ def do_missing(name: str, systems: list[System], seeds: range, runs: Runs) -> No
 
 
 def tested(model: OnlinePLT, X: Any, Y: Any, propensities: Any) -> Figures:
-    """All measures on the test set; per cent where they are shares."""
+    """Return all measures on the test set; fractions are in per cent."""
     begin = time.process_time()
     found = model.predict_many(X, k=5)
     test_ms = 1000 * (time.process_time() - begin) / X.shape[0]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Figures of single runs, kept in a file: what was measured once is not measured again."""
+"""Figures of single runs, kept in a file so that no run is repeated."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Runs:
         return [figures for (name, s, _), figures in self._figures.items() if (name, s) == (data, system)]
 
     def missing(self, data: str, systems: Iterable[System], seeds: Iterable[int]) -> list[tuple[System, int]]:
-        """Which runs are still to be done: of those that differ in passes only the longest, which includes them."""
+        """Return the runs to be done: of those that differ only in passes, the longest, which includes the others."""
         wanted = {(s, seed) for s in systems for seed in seeds if (data, s, seed) not in self._figures}
         longest: dict[tuple[System, int], int] = {}
         for s, seed in wanted:
-            key = (s if s.name == "CMT" else replace(s, passes=1)), seed  # CMT ends with its last pass
+            key = (s if s.name == "CMT" else replace(s, passes=1)), seed  # CMT reports only its last pass
             longest[key] = max(longest.get(key, 0), s.passes)
         return sorted(((replace(s, passes=passes), seed) for (s, seed), passes in longest.items()), key=str)

@@ -18,7 +18,7 @@ POLICIES = {"R": "random", "B": "best-greedy"}
 
 
 def shuffled(X: Any, Y: Any, seed: int) -> tuple[Any, Any]:
-    """Put the examples in an order of their own for each seed, as the paper does."""
+    """Shuffle the examples, differently for each seed, as the paper does."""
     order = np.random.default_rng(seed).permutation(X.shape[0])
     return X[order], Y[order]
 
@@ -32,7 +32,7 @@ def train(system: System, X: Any, Y: Any, seed: int, max_leaves: int) -> Iterato
         yield 1, PLT.fit(X, Y, trees=tree, seed=seed), time.process_time() - begin
         return
     model = untrained(system, X[:n_sample], Y[:n_sample], seed, max_leaves)
-    if system.name == "IPLT":  # with a sample: on the sample alone
+    if system.name == "IPLT":  # with a sample, trained only on that
         X, Y = X[:n_sample], Y[:n_sample]
     seconds = time.process_time() - begin
     for passes in range(1, system.passes + 1):
@@ -43,7 +43,7 @@ def train(system: System, X: Any, Y: Any, seed: int, max_leaves: int) -> Iterato
 
 
 def untrained(system: System, X: Any, Y: Any, seed: int, max_leaves: int) -> OnlinePLT:
-    """Make the model: from nothing, or from the tree of these examples."""
+    """Make the model: empty, or from a tree built from these examples."""
     policy = POLICIES.get(system.policy, "best-greedy" if system.name == "OPLT-W" else "fixed")
     changes = {"alpha": system.alpha, "max_leaves": max_leaves, "seed": seed}
     if system.name == "OPLT":

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What all systems share: the data in the forms that they take, the result, and how precision is counted."""
+"""Shared by all systems: the data in the forms that they take, the result, and precision."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ TOP = 5
 
 
 class Skipped(Exception):  # noqa: N818 (it is no error)
-    """Raised where a system does not run; the message says why."""
+    """Raised if a system cannot run; the message says why."""
 
 
 class NotInstalled(Skipped):
-    """The message says how to get it."""
+    """Raised if a system is not installed; the message says how to install it."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Result:
     """Measurements of one run; None where a system does not report one."""
 
     train_s: float  # without loading
-    train_cpu_s: float | None  # the same in processor time, which other processes on the machine disturb less
+    train_cpu_s: float | None  # the same in CPU time, which depends less on other processes
     save_s: float | None  # None: part of train_s
     predict_ms: float  # per example, top 5, without loading
     loaded_mb: float | None  # RSS after loading the training data
@@ -72,7 +72,7 @@ class DataSet:
             return all((label := line.partition(" ")[0]) and "," not in label for line in file)
 
     def prepare(self, test_rows: int | None = None) -> None:
-        """Write text and matrices from the compressed files, of the test set only the first rows if so asked."""
+        """Write text and matrices from the compressed files; of the test set, optionally only the first rows."""
         import scipy.sparse as sp
 
         sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -106,7 +106,7 @@ def indicator(Y: Any, n_labels: int) -> Any:
 
 
 def precision(rows: Iterable[Iterable[int]], Y: Any, depths: Iterable[int] = (1, 3, TOP)) -> list[float]:
-    """P@k in percent of each row's labels, best first; always divided by k, as the repository does."""
+    """Compute P@k in percent from each row's labels, best first; always divided by k, as the repository does."""
     truth = [set(Y.indices[begin:end].tolist()) for begin, end in pairwise(Y.indptr)]
     hits = [[label in true for label in row] for row, true in zip(rows, truth, strict=True)]
     return [100 * sum(sum(row[:k]) for row in hits) / (k * len(truth)) for k in depths]

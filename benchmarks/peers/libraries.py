@@ -16,9 +16,9 @@ from common import TOP, DataSet, NotInstalled, Result, precision, size_mb
 
 
 class Library:
-    """What a library has to do; each step is timed by itself."""
+    """The steps of a library, each of which is timed separately."""
 
-    unit_rows = False  # Does it expect rows of norm 1? Others scale by themselves.
+    unit_rows = False  # whether it expects rows of norm 1; others scale rows themselves
     X: Any
     Y: Any
 
@@ -42,12 +42,12 @@ class Library:
         raise NotImplementedError
 
     def labels(self, found: Any) -> Iterable[list[int]]:
-        """Turn what `predict` gave into lists of labels, best first."""
+        """Convert the result of `predict` to lists of labels, best first."""
         return found
 
 
 def wanted(module: str, package: str) -> Any:
-    """Import a module of a peer, or say how to get it."""
+    """Import a module of a peer, or raise NotInstalled."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -65,7 +65,7 @@ def measure(library: Library, data: DataSet, workdir: Path) -> Result:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     model = workdir / "model"
     save_s, _ = timed(lambda: library.save(model))
-    os.sync()  # else a large model is still being written to the disk while its owner predicts
+    os.sync()  # else a large model may still be being written to disk during prediction
     library.get_ready(model)
     X, Y = data.matrices("test", unit_rows=library.unit_rows)
     predict_s, found = timed(lambda: library.predict(X))
@@ -82,13 +82,13 @@ def measure(library: Library, data: DataSet, workdir: Path) -> Result:
 
 
 def timed(call: Any) -> tuple[float, Any]:
-    """Return seconds and what the call gave."""
+    """Return the seconds and the result of a call."""
     start = time.perf_counter()
     found = call()
     return time.perf_counter() - start, found
 
 
 def resident_mb() -> float:
-    """RSS of this process now."""
+    """Return the current RSS of this process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 2**20

@@ -4,8 +4,8 @@
 
 Run: python benchmarks/peers/picture.py [results.json ...] [--out <folder>]
 
-Without arguments the picture is drawn again from the figures kept beside this file. Given the results.json of one or
-more runs of `run.py`, it first keeps their figures. It writes a light and a dark SVG; `--png` adds PNG files.
+Without arguments the picture is redrawn from the figures stored beside this file. Given the results.json of one or
+more runs of `run.py`, it first stores their figures. It writes a light and a dark SVG; `--png` adds PNG files.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Theme:
     batch: str
 
 
-# Blue, orange and gray differ in lightness, too: readers who do not see colors can tell them apart.
+# Blue, orange and gray also differ in lightness, so that color-blind readers can distinguish them.
 THEMES = {
     "light": Theme(text="#1f2328", faint="#d1d9e0", ours="#0550ae", online="#bc4c00", batch="#6e7781"),
     "dark": Theme(text="#e6edf3", faint="#3d444d", ours="#79c0ff", online="#f0883e", batch="#9198a1"),
@@ -86,7 +86,7 @@ def compact(paths: list[Path]) -> str:
 
 
 def lines(systems: dict[str, Any]) -> str:
-    """Write a line for each system that is drawn, with rounded figures."""
+    """Return a line for each system that is drawn, with rounded figures."""
     kept = [f'   "{system}": {json.dumps(rounded(systems[system]))}' for system in LABELS if system in systems]
     return "{\n" + ",\n".join(kept) + "\n  }"
 
@@ -155,7 +155,7 @@ def panel(axis: Any, title: str, systems: dict[str, Any], theme: Theme) -> None:
 
 
 def frame(precisions: list[float]) -> tuple[float, float]:
-    """Choose the range of the panel: all that come near the best; one that is far below would squeeze the others."""
+    """Choose the range of the panel: all systems near the best; one far below would squeeze the others."""
     near = [precision for precision in precisions if precision > NEAR * max(precisions)]
     margin = 0.16 * (max(near) - min(near))
     below = len(near) < len(precisions)
@@ -163,19 +163,19 @@ def frame(precisions: list[float]) -> tuple[float, float]:
 
 
 def seconds(figures: dict[str, Any]) -> float:
-    """Training time: that of the processor, where it is known."""
+    """Return the training time: CPU time, if known."""
     found: float = figures["train_cpu_s"] or figures["train_s"]
     return found
 
 
 def mark(kind: str, theme: Theme) -> dict[str, Any]:
-    """How a point looks: hollow if the learner is a batch learner."""
+    """Return the style of a point: hollow for batch learners."""
     color = getattr(theme, kind)
     return {"s": 60, "c": "none" if kind == BATCH else color, "edgecolors": color, "linewidths": 1.8, "zorder": 3}
 
 
 def style(axis: Any, theme: Theme) -> None:
-    """Ticks for people, no frame, faint grid."""
+    """Set readable ticks, no frame, and a faint grid."""
     from matplotlib import ticker
 
     axis.xaxis.set_minor_locator(ticker.NullLocator())
@@ -192,7 +192,7 @@ SIDES = {"right": (9, 0), "left": (-9, 0), "below": (0, -9), "above": (0, 9)}
 
 
 def place_labels(renderer: Any, axis: Any) -> None:
-    """Put each label to the first side of its point where it covers no point, no other label and no edge."""
+    """Put each label on the first side of its point where it overlaps no point, no other label and no edge."""
     from matplotlib.transforms import Bbox
 
     edges, labels = axis.get_window_extent(), axis.texts[1:-1]  # without the title and the hint

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Run a system that is a program of its own, and measure its process.
 
-Linux counts the memory of the process that starts a program into the program's peak, up to the start. So a worker
-that runs one imports nothing big before.
+In Linux, the peak memory of a program includes that of the process that started it, at that time. So a worker
+imports nothing large before it runs a program.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finished:
-    """What a program did."""
+    """The result of a run of a program."""
 
     output: str
     cpu_s: float
     peak_mb: float
-    seen: dict[str, float]  # when each marker first came up in its standard error
+    seen: dict[str, float]  # when each marker first appeared in its standard error
 
 
 def run(command: Sequence[object], markers: Sequence[str] = ()) -> Finished:

@@ -4,9 +4,9 @@
 
 Run: OPLT_DATA=<folder> python benchmarks/peers/run.py [data sets] [--nxc <path of nxc>] [--out <folder>]
 
-Each run is a process of its own, so that its peak memory is its own. A system that is not installed is skipped, saying
-how to get it; `make bench` installs those that come as Python packages. `--systems oplt nxc-` takes the system `oplt`
-and all whose names begin with `nxc-`.
+Each run is a separate process, so that peak memory is measured per run. A system that is not installed is skipped,
+saying how to install it; `make bench` installs those that are Python packages. `--systems oplt nxc-` takes the system
+`oplt` and all whose names begin with `nxc-`.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ def main() -> None:
                 continue
             results["data"][name] = outcomes = compare(name, folder, chosen, arguments.repeats, environment)
         print(markdown(name, outcomes), flush=True)
-        if arguments.out:  # after each data set: a long run that is stopped leaves what it has
+        if arguments.out:  # after each data set, so that an interrupted run leaves results
             write(arguments.out, results)
     print(f"\n{NOTE}")
 
 
 def matches(system: str, wanted: str) -> bool:
-    """Tell whether a system has this name, or begins with it where none has it."""
+    """Tell whether a system has this name, or, if none has, begins with it."""
     return system == wanted or (wanted not in SYSTEMS and system.startswith(wanted))
 
 
 def compare(name: str, folder: str, chosen: list[str], repeats: int, environment: dict[str, str]) -> dict[str, Any]:
-    """Let the systems take turns; one that was skipped or failed has no further turn."""
+    """Run the systems in turn; one that was skipped or failed is not run again."""
     outcomes: dict[str, Any] = {system: {"runs": []} for system in chosen}
     for turn in range(repeats):
         for system, outcome in outcomes.items():
@@ -98,7 +98,7 @@ def start(
 
 
 def last_line(text: str) -> str:
-    """Return what an error says at its end."""
+    """Return the last line of an error."""
     return (text.strip() or "no message").splitlines()[-1]
 
 

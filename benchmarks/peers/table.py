@@ -31,7 +31,7 @@ def medians(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def markdown(name: str, systems: dict[str, dict[str, Any]]) -> str:
-    """One data set: a row for each system, and why others are left out."""
+    """Return the table of one data set: a row for each system, and why others are missing."""
     reference = systems.get(REFERENCE, {}).get("median")
     rows, notes = [], []
     for system, outcome in systems.items():
@@ -57,7 +57,7 @@ def row(system: str, figures: dict[str, Any], reference: dict[str, Any] | None) 
 
 
 def ratios(figures: dict[str, Any], reference: dict[str, Any] | None) -> list[float | None]:
-    """How many times as fast as the reference: training, training and saving, predicting."""
+    """Return the speed relative to the reference: training, training and saving, predicting."""
     if reference is None:
         return [None] * 3
 

@@ -4,7 +4,7 @@
 
 Run: python benchmarks/peers/worker.py <system> <data set> <folder of the prepared data set>
 
-The system `prepare` writes that folder; a number of test rows may follow.
+The pseudo-system `prepare` writes that folder; a number of test rows may follow.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-# Of the palette of Okabe and Ito, which colour-blind people can tell apart; line styles and markers differ as well.
+# The Okabe-Ito palette, which colour-blind readers can distinguish; line styles and markers differ as well.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
 TITLES = {"labels": "labels", "examples": "examples", "features": "features per example"}
 

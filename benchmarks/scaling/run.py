@@ -4,9 +4,9 @@
 
 Run: python benchmarks/scaling/run.py [--most-labels 1000000] [--most-examples 1000000] [--out <folder>]
 
-Prints a Markdown table; with --out, also writes scaling.json, scaling.png and scaling.svg. Time grows with the steps of
-classifiers, which follow the depth of the tree, and with the cache misses of a larger model; the column of steps, which
-is the same on any machine, tells the two apart.
+Prints a Markdown table; with --out, also writes scaling.json, scaling.png and scaling.svg. Time grows with the number
+of updates, which follows the depth of the tree, and with the cache misses of a larger model; the column of steps, which
+is the same on every machine, separates the two.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Point:
     examples: int
     features: int
     depth: int
-    late_steps: float  # of classifiers per example, over the last tenth of the stream
+    late_steps: float  # updates of classifiers per example, over the last tenth of the stream
     learn_us: float  # per example, over the whole stream
     learn_late_us: float  # per example, over its last tenth, in whole batches
     predict_us: float  # per example, exact top 5
-    memory_mb: float  # of the learnt state
+    memory_mb: float  # of the trained state
     precision: float  # P@1 in per cent
 
 
@@ -84,7 +84,7 @@ def measure(stream: Stream, threads: int) -> Point:
 
 
 def sweeps(most_labels: int, most_examples: int) -> dict[str, list[Stream]]:
-    """Return the streams of each sweep; all else is fixed in it."""
+    """Return the streams of each sweep, in which only one size varies."""
     labels = [n for n in (1_000, 10_000, 100_000, 1_000_000) if n <= min(most_labels, most_examples)]
     examples = [n for n in (10_000, 30_000, 100_000, 300_000, 1_000_000) if n <= most_examples]
     few, some = min(10_000, most_labels), min(100_000, most_examples)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Generated streams of any size, batch by batch: labels emerge all along, and their frequencies follow Zipf's law.
 
-Each label has words of its own, drawn from one vocabulary. Half of an example's features are words of its labels, so
-that they can be learnt; the others are noise, whose frequencies follow Zipf's law, too, but for a flatter head.
+Each label has its own words, drawn from one vocabulary. Half of an example's features are words of its labels, so
+that they can be learnt; the others are noise, whose frequencies also follow Zipf's law, but with a flatter head.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-FLAT_HEAD = 100.0  # noise words as frequent as the first; else few would be distinct
+FLAT_HEAD = 100.0  # about this many noise words are equally frequent; else few would be distinct
 BATCH = 16384
 
 Ints = npt.NDArray[np.int64]
@@ -24,16 +24,16 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Stream:
-    """A stream of examples with one or two labels each; all `n_labels` have come up when it ends."""
+    """A stream of examples with one or two labels each, in which all `n_labels` occur."""
 
     n_labels: int
     n_examples: int
-    n_features: int  # of each example; occasionally one less, where words coincide
+    n_features: int  # of each example; occasionally fewer, if words coincide
     vocabulary: int = 200_000
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check that every label finds an example."""
+        """Check that there are enough examples for all labels."""
         if self.n_labels > self.n_examples:
             msg = f"{self.n_labels} labels cannot emerge in {self.n_examples} examples: one a time"
             raise ValueError(msg)
@@ -45,7 +45,7 @@ class Stream:
             yield self._examples(rows, np.random.default_rng([self.seed, begin]))
 
     def after(self, n_examples: int) -> tuple[Any, Any]:
-        """Return examples that could come after the end, of the labels that have come up."""
+        """Return examples that could follow the end of the stream, with labels that have occurred."""
         rows = np.full(n_examples, self.n_examples)
         return self._examples(rows, np.random.default_rng([self.seed, self.n_examples]))
 
@@ -54,7 +54,7 @@ class Stream:
         labels = np.stack([zipf(known, rng), zipf(known, rng)], axis=1)
         labels[:, 1] = np.where(known > before, known - 1, labels[:, 1])  # the label that emerges here
         n_noise = self.n_features // 2
-        n_words = self.n_features - n_noise  # of each label: an example has the i-th word of one of its labels
+        n_words = self.n_features - n_noise  # per label: an example has the i-th word of one of its labels
         owner = labels[np.arange(len(rows))[:, None], rng.integers(0, 2, (len(rows), n_words))]
         words = scatter(owner * n_words + np.arange(n_words), self.vocabulary)
         noise = zipf(np.full((len(rows), n_noise), self.vocabulary), rng, FLAT_HEAD)
@@ -62,7 +62,7 @@ class Stream:
         return matrix(features, self.vocabulary), matrix(labels, self.n_labels)
 
     def _emerged(self, rows: Ints) -> Ints:
-        """Return how many labels have come up after these rows."""
+        """Return the number of labels that have occurred up to these rows."""
         return np.minimum(-(-(rows + 1) * self.n_labels // self.n_examples), self.n_labels)
 
 
@@ -73,7 +73,7 @@ def zipf(sizes: Ints, rng: np.random.Generator, head: float = 1.0) -> Ints:
 
 
 def scatter(numbers: Ints, size: int) -> Ints:
-    """Map numbers to 0 … size - 1 as if at random, always in the same way (the finaliser of SplitMix64)."""
+    """Map numbers to 0 … size - 1 pseudo-randomly but deterministically (the finaliser of SplitMix64)."""
     mixed = numbers.astype(np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)

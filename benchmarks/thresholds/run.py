@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What tuned thresholds bring on test sets.
+"""The benefit of tuned thresholds on test sets.
 
 Run: OPLT_DATA=<folder> python benchmarks/thresholds/run.py bibtex delicious
 
 *held out*: the model learns the first 80 % of the training set, and thresholds are chosen on the rest. *progressive*:
 it learns the whole training set, and thresholds are chosen on predictions of blocks of 256 examples, each made before
-the block is learnt; the first half of the stream, in which the model is still poor, is left out. Precision, recall,
+the block is learnt; the first half of the stream, in which the model is still poor, is skipped. Precision, recall,
 micro-F1 and macro-F1 are those of the test set.
 """
 
@@ -35,7 +35,7 @@ GOALS: dict[str, dict[str, Any]] = {
 
 
 def held_out(X: Any, Y: list[list[int]]) -> tuple[OnlinePLT, Tuner]:
-    """Learn a part, and collect predictions of the rest."""
+    """Learn one part, and collect predictions for the rest."""
     model, tuner, n = OnlinePLT(), Tuner(), len(Y) * 4 // 5
     model.learn_many(X[:n], Y[:n])
     tuner.add(model.predict_many(X[n:], threshold=FLOOR), Y[n:])
@@ -64,7 +64,7 @@ def report(name: str, way: str, model: OnlinePLT, tuner: Tuner, X: Any, Y: list[
 
 
 def speed(name: str, model: OnlinePLT, tuner: Tuner, X: Any) -> None:
-    """Print how long predictions take with each kind of threshold: the best of three."""
+    """Print the time of predictions with each kind of threshold: the best of three."""
     single, own = tuner.choose(), tuner.choose(per_label=True)
     kinds = {"number": single.value, "tuned": single, "tuned, per label": own, "least": own.least}
     for what, threshold in kinds.items():

@@ -4,7 +4,7 @@
 
 Run: python benchmarks/tuning/classic.py [--seeds 5]
 
-Needs scikit-learn, whose sets come with it: digits, breast cancer and wine, standardised and as they are. *topics* are
+Uses data sets that come with scikit-learn: digits, breast cancer and wine, standardised and raw. *topics* are
 generated texts like those of 20 newsgroups, which would have to be downloaded: 20 topics, most words common to all. One
 pass in random order over two thirds, P@1 and ECE@1 in percent on the rest: mean of several seeds, and the standard
 deviation of P@1.
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def sets() -> Iterator[tuple[str, Any, Any, bool]]:
-    """Give name, rows, classes, and whether to standardise."""
+    """Yield name, rows, classes, and whether to standardise."""
     for name, load in (("breast cancer", load_breast_cancer), ("digits", load_digits), ("wine", load_wine)):
         X, y = load(return_X_y=True)
         yield f"{name}, standardised", X, y, True
@@ -53,7 +53,7 @@ def sets() -> Iterator[tuple[str, Any, Any, bool]]:
 
 
 def made_topics(n: int = 4000, n_topics: int = 20) -> tuple[Any, Any]:
-    """Generate texts of 60 words, by Zipf's law; one word in eight is of the text's topic."""
+    """Generate texts of 60 words by Zipf's law; one word in eight belongs to the text's topic."""
     random = np.random.default_rng(0)
     ranks = 1.0 / np.arange(1, 5001)
     topical = 1.0 / np.arange(1, 401)

@@ -5,7 +5,7 @@
 Run: OPLT_DATA=<folder> python benchmarks/tuning/run.py nvd-cpe tibkat-gnd yso-finna-en
 
 Each block of 256 examples is predicted before it is learnt. Starting from a base, one setting at a time is varied. The
-rows of the table are ordered as they ran; times are of one noisy machine.
+rows of the table are in the order of the runs; times are from one noisy machine.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ VARIATIONS: list[dict[str, Any]] = [
 
 
 def progressive(settings: dict[str, Any], X: Any, Y: list[list[int]]) -> str:
-    """Predict and learn a stream; give precision in percent, time and memory."""
+    """Predict and learn a stream; return precision in per cent, time and memory."""
     model = oplt.OnlinePLT(**{"label_memory": 0, **settings})
     hits = np.zeros(3)
     learning = 0.0

@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What the settings of `TextFeatures` bring: progressive P@1 of the default model on a stream of texts.
+"""The effect of the settings of `TextFeatures`: progressive P@1 of the default model on a stream of texts.
 
 Run: OPLT_DATA=<folder> python benchmarks/tuning/text.py nvd-cpe
 
-Reads <name>/train.jsonl.xz, a JSON object with "text" and "labels" a line, in the order of train_order_chrono.txt if it
-is there. Each text is predicted before it is learnt; the second column is that of the later half of the stream.
+Reads <name>/train.jsonl.xz, one JSON object with "text" and "labels" per line, in the order of train_order_chrono.txt,
+if it exists. Each text is predicted before it is learnt; the second column is for the second half of the stream.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ namespace oplt {
 /// Number of forks between the first process and this one, so that a child has a different number from its parent.
 std::uint64_t n_forks();
 
-/// An object that other threads write until it is destroyed. In a child it is leaked instead of destroyed: a vector
-/// whose memory was being replaced cannot be freed, and a lock that was held can never be acquired.
+/// An object that other threads write to until it is destroyed. In a forked child it is leaked instead of destroyed: a
+/// vector whose memory was being replaced cannot be freed, and a lock that was held can never be acquired.
 template <class T>
 class LeftInChild {
  public:
@@ -29,7 +29,7 @@ class LeftInChild {
   LeftInChild(const LeftInChild&) = delete;
   LeftInChild& operator=(const LeftInChild&) = delete;
 
-  /// Has the process been forked since this was made?
+  /// Whether this process was forked after the object was created.
   bool is_in_child() const { return n_forks() != n_forks_; }
 
   T& operator*() { return value_; }
@@ -39,7 +39,7 @@ class LeftInChild {
 
  private:
   const std::uint64_t n_forks_ = n_forks();
-  union {  // so that it is not destroyed by itself
+  union {  // prevents automatic destruction
     T value_;
   };
 };

@@ -10,17 +10,17 @@
 
 namespace oplt {
 
-/// A number in half precision (IEEE binary16), to be stored only: a sign, 5 bits of exponent, 10 of fraction.
+/// A number in half precision (IEEE binary16), for storage only: a sign, 5 bits of exponent, 10 of fraction.
 struct Half {
   std::uint16_t bits;
 };
 
-inline constexpr std::uint16_t kHalfExponent = 0x7C00;  // all ones in infinities and NaN, and only there
+inline constexpr std::uint16_t kHalfExponent = 0x7C00;  // all ones only in infinities and NaN
 
-/// Exact. No float is subnormal on the way: processors can be set to treat those as 0.
+/// Exact. No intermediate float is subnormal, because processors can be set to flush those to 0.
 inline Real to_real(Half half) {
   constexpr std::uint32_t kRebias = (127 - 15) << 23;
-  // The sign, and exponent and fraction where a float has them.
+  // Sign, exponent and fraction, moved to their positions in a float.
   const auto moved = static_cast<std::uint32_t>(static_cast<std::int16_t>(half.bits)) << 13 & 0x8FFFE000;
   if (((half.bits + 0x400U) & 0x7800U) == 0) [[unlikely]] {  // the exponent is all zeros or all ones
     if ((half.bits & kHalfExponent) == kHalfExponent) {      // an infinity or NaN

@@ -15,7 +15,7 @@ namespace {
 /// when the thread starts, after a trial allocation; false if the trial fails.
 bool is_ready_to_throw() {
   constexpr std::size_t kFarMore = 65'536;
-  void* volatile trial = std::malloc(kFarMore);  // volatile, or the compiler would leave it out
+  void* volatile trial = std::malloc(kFarMore);  // volatile, or the compiler would optimise it away
   std::free(trial);
   return trial != nullptr && std::uncaught_exceptions() == 0;
 }
@@ -24,8 +24,8 @@ bool is_ready_to_throw() {
 
 HelperPool::HelperPool(std::size_t n_helpers) {
   static_cast<void>(std::uncaught_exceptions());
-  crew_->threads.reserve(n_helpers);    // so that what fails below is the start of a thread
-  std::unique_lock lock(crew_->mutex);  // the helpers wait until nobody else of us allocates anything
+  crew_->threads.reserve(n_helpers);    // so that only starting a thread can fail below
+  std::unique_lock lock(crew_->mutex);  // helpers wait for it, so they do not allocate while threads are started
   for (std::size_t i = 0; i < n_helpers; ++i) {
     try {
       crew_->threads.emplace_back([this] { work(); });
@@ -79,7 +79,7 @@ bool HelperPool::run_next(std::unique_lock<std::mutex>& lock, std::size_t worker
   } catch (...) {
     failure = std::current_exception();
   }
-  expect_helpers();  // the task may have forked, and a helper that is not in the child may have the lock
+  expect_helpers();  // the task may have forked: then a helper that does not exist here may hold the lock
   lock.lock();
   crew_->failure = crew_->failure ? crew_->failure : failure;
   if (--crew_->n_running == 0 && crew_->waiting.empty()) {

@@ -70,12 +70,12 @@ class HelperPool {
     bool is_finished() const { return n_running == 0 && waiting.empty(); }
 
     std::mutex mutex;
-    std::condition_variable changed;   // a task waits, or the pool ends
-    std::condition_variable finished;  // no task waits or runs
+    std::condition_variable changed;   // a task is waiting, or the pool is being closed
+    std::condition_variable finished;  // no task is waiting or running
     std::deque<Task> waiting;
     std::size_t n_running = 0;
-    std::size_t n_ready = 0;    // threads that run tasks; it does not change any more
-    std::size_t n_useless = 0;  // those that found no memory
+    std::size_t n_ready = 0;    // threads that run tasks; constant after the constructor
+    std::size_t n_useless = 0;  // threads that ended because memory ran out
     bool closed = false;
     std::exception_ptr failure;
     std::vector<std::thread> threads;

@@ -44,11 +44,11 @@ class Interruption {
   std::atomic<bool> stopped_ = false;
 };
 
-/// Calls `check`, if given, after a fixed amount of work: seldom enough to cost nothing, often enough that nobody
-/// notices a delay.
+/// Calls `check`, if given, after a fixed amount of work: rarely enough to cost nothing, often enough that users do not
+/// notice a delay.
 class WorkMeter {
  public:
-  /// Values of rows, some ten nanoseconds each.
+  /// Unit: feature values processed, at some ten nanoseconds each.
   static constexpr std::size_t kCheckEvery = std::size_t{1} << 20;
 
   explicit WorkMeter(std::function<void()> check = {}) : check_(std::move(check)) {}

@@ -23,13 +23,13 @@ namespace oplt {
 /// A large number of growing lists of plain values, by index.
 ///
 /// 256 lists form a chunk. Chunks are copied on write: copying all lists copies a handle per chunk, and a later write
-/// to a list copies only its chunk. The values of loaded lists stay in the file until the list is written.
+/// to a list copies only its chunk. The values of a loaded list stay in the mapped file until the list is written to.
 template <class T>
 class Lists {
  public:
   std::size_t size() const { return size_; }
 
-  /// Of all lists together.
+  /// Total over all lists.
   std::size_t n_values() const { return n_values_; }
 
   std::span<const T> operator[](std::size_t i) const {
@@ -47,7 +47,7 @@ class Lists {
 
   // The members below invalidate spans of the list.
 
-  /// The list, to be changed in place.
+  /// The list, for writing in place.
   std::span<T> write(std::size_t i) {
     const Piece& piece = own_piece(i);
     return {piece.data, piece.size};
@@ -63,7 +63,7 @@ class Lists {
     ++n_values_;
   }
 
-  /// Of a list that is not empty.
+  /// The list must not be empty.
   void pop_back(std::size_t i) {
     --own_piece(i).size;
     --n_values_;
@@ -93,13 +93,13 @@ class Lists {
     return bytes;
   }
 
-  /// Writes two arrays: `prefix`/sizes, of the lists, and `prefix`/values, the concatenated lists.
+  /// Writes two arrays: `prefix`/sizes, the size of each list, and `prefix`/values, the concatenated lists.
   template <class ArrayWriter>
   void save(ArrayWriter& out, const std::string& prefix) const {
     save(out, prefix, [](std::size_t, std::span<T>) {});
   }
 
-  /// The same for copies of the lists that change(i, list) has changed, one after the other.
+  /// The same, but calls change(i, list) on a copy of each list and writes the changed copy.
   template <class ArrayWriter, class Change>
   void save(ArrayWriter& out, const std::string& prefix, Change change) const {
     std::vector<std::uint32_t> sizes(size_);
@@ -120,7 +120,7 @@ class Lists {
     }
   }
 
-  /// Copies no values. Throws FormatError unless the sizes are those of the values.
+  /// Copies no values. Throws FormatError unless the sizes add up to the number of values.
   template <class ArrayReader>
   static Lists load(const ArrayReader& in, const std::string& prefix) {
     const Buffer<std::uint32_t> sizes = in.template get<std::uint32_t>(prefix + "/sizes");
@@ -143,10 +143,10 @@ class Lists {
   }
 
  private:
-  static constexpr std::size_t kLists = 256;           // of a chunk
-  static constexpr std::size_t kAppended = 1U << 14U;  // values
+  static constexpr std::size_t kLists = 256;           // lists per chunk
+  static constexpr std::size_t kAppended = 1U << 14U;  // values written at a time
 
-  /// Where a list lies.
+  /// The location of a list.
   struct Piece {
     T* data = nullptr;
     std::uint32_t size = 0;
@@ -159,7 +159,7 @@ class Lists {
       *this = {};
     }
 
-    /// Makes room for `n` values of its own or a few more, which the allocator would not give to others.
+    /// Allocates room for `n` values, plus what the allocator's rounding would waste anyway.
     void grow(std::size_t n) {
       if (n == 0) {
         return;
@@ -179,7 +179,7 @@ class Lists {
 
   struct Chunk {
     std::array<Piece, kLists> pieces;
-    std::shared_ptr<const void> owner;  // of the values in a file
+    std::shared_ptr<const void> owner;  // owner of the mapped file
 
     Chunk() = default;
     /// Values in a file stay there.

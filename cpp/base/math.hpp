@@ -39,7 +39,7 @@ inline Real exp_real(Real x) {
 /// 1 / (1 + e^-z).
 inline Real sigmoid(Real z) { return 1.0F / (1.0F + exp_real(-z)); }
 
-/// e^-(max(0, 1 - s))²: the probability that goes with a score of the squared hinge loss, as in Parabel.
+/// exp(-max(0, 1 - s)²): the probability for a score s trained with the squared hinge loss, as in Parabel.
 inline Real squared_hinge_probability(Real s) {
   const Real gap = s < 1.0F ? 1.0F - s : 0.0F;
   return exp_real(-gap * gap);

@@ -18,7 +18,7 @@ struct NamedValue {
   Value value;
 };
 
-/// Throws InvalidParameter, listing the names there are, if there is none such.
+/// Throws InvalidParameter, listing the valid names, if `name` is not one of them.
 template <class Value>
 Value value_of(std::span<const NamedValue<Value>> values, std::string_view what, std::string_view name) {
   std::string known;

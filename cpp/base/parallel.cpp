@@ -14,7 +14,7 @@ namespace oplt {
 
 namespace {
 
-/// Hands out the numbers [0, n) and notes the first failure, after which there are none left.
+/// Hands out the numbers [0, n). Keeps the first exception, after which no more numbers are handed out.
 class Handout {
  public:
   explicit Handout(std::size_t n) : n_(n) {}
@@ -31,16 +31,16 @@ class Handout {
     try {
       step();
     } catch (const Interruption::Stopped&) {
-      next_.store(n_);  // the calling thread knows why
+      next_.store(n_);  // the calling thread has the exception that caused it
     } catch (...) {
-      if (!failed_.exchange(true)) {  // no lock, which a fork could leave held
+      if (!failed_.exchange(true)) {  // not a mutex, which would stay locked in a child if the process forks meanwhile
         failure_ = std::current_exception();
       }
       next_.store(n_);
     }
   }
 
-  /// When all have ended.
+  /// To be called when all workers have finished.
   void rethrow() const {
     if (failure_) {
       std::rethrow_exception(failure_);
@@ -64,7 +64,7 @@ void parallel_for(std::size_t n, std::size_t threads,
   const auto run = [&](std::size_t worker) {
     handout.run([&](std::size_t i) {
       work(i, worker);
-      helpers.expect_helpers();  // the work may ask Python, and a signal handler may fork
+      helpers.expect_helpers();  // the work may call Python, where a signal handler may fork
     });
   };
   for (std::size_t i = 0; i < helpers.size(); ++i) {
@@ -77,7 +77,7 @@ void parallel_for(std::size_t n, std::size_t threads,
     }
     helpers.finish();
   } catch (const ForkedCall&) {
-    handout.rethrow();  // the child may have thrown something of its own
+    handout.rethrow();  // an exception thrown in the child takes precedence
     throw;
   }
   handout.rethrow();

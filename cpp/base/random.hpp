@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// A generator of our own: the standard library's distributions differ between compilers.
+// Our own generator, because the distributions of the standard library differ between implementations.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ class Shared {
   const T& operator*() const { return part_->value; }
   const T* operator->() const { return &part_->value; }
 
-  /// There is no other holder, and all reads by former holders happened before.
+  /// Whether there is no other holder. If so, all reads by former holders happened before this call.
   bool is_unshared() const { return part_->holders.load(std::memory_order_acquire) == 1; }
 
   /// The part, for writing. The reference is valid until the handle is copied or destroyed.

@@ -17,7 +17,7 @@ class SpanPool {
  public:
   static_assert(std::is_trivially_destructible_v<T>);
 
-  /// n elements, not initialised.
+  /// Returns n uninitialised elements.
   std::span<T> allocate(std::size_t n) {
     if (n > n_left_) {
       const std::size_t size = std::max({n, kChunk, std::min(2 * last_size_, kMostChunk)});
@@ -32,7 +32,7 @@ class SpanPool {
     return result;
   }
 
-  /// Keeps the last and largest piece of memory, since pools are filled and cleared repeatedly.
+  /// Keeps the last and largest chunk, because pools are filled and cleared repeatedly.
   void clear() {
     if (chunks_.size() > 1) {
       chunks_.erase(chunks_.begin(), chunks_.end() - 1);

@@ -16,9 +16,9 @@ using NodeId = std::uint32_t;
 using LabelId = std::uint32_t;
 using FeatureId = std::uint32_t;
 using BlockId = std::uint32_t;
-using Column = std::uint32_t;  // a classifier's place in its sibling block
+using Column = std::uint32_t;  // a classifier's position in its sibling block
 
-/// "No node", "no label", "no block", "no feature": the id that is never given out.
+/// "No node", "no label", "no block", "no feature": an id that is never assigned.
 inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
 /// The constant feature. Its id is larger than any other, so the bias is added last in every sum.

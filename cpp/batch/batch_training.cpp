@@ -54,7 +54,7 @@ class ExamplesBelow {
     }
   }
 
-  /// Once for each label below that an example has.
+  /// An example occurs once for each of its labels below v.
   std::span<const ExampleId> of(NodeId v) const {
     const std::size_t begin = ends_[first_leaf_[v]];
     return std::span(examples_).subspan(begin, ends_[first_leaf_[v] + tree_.node(v).n_leaves] - begin);
@@ -65,12 +65,12 @@ class ExamplesBelow {
 
   const LabelTree& tree_;
   std::vector<std::uint32_t> first_leaf_;  // by node: the rank of the first leaf below it
-  std::vector<std::size_t> ends_;          // by rank, where the list of a leaf begins
+  std::vector<std::size_t> ends_;          // by rank: where the list of a leaf begins
   std::vector<ExampleId> examples_;
 };
 
-/// Given numbers in exchange for others, 0, 1, 2, … in ascending order of the old ones. Keeps a table as long as all
-/// old numbers that there may be, which costs time only where it is used.
+/// Maps the numbers that were added to 0, 1, 2, …, in ascending order. Has a table of all possible numbers, of which
+/// clear() resets only the used entries.
 class Renumbering {
  public:
   explicit Renumbering(std::size_t n) : new_of_(n, kNone) {}
@@ -82,7 +82,7 @@ class Renumbering {
     }
   }
 
-  /// To be called when all are added.
+  /// To be called after the last add().
   void number() {
     std::sort(old_of_.begin(), old_of_.end());
     for (std::uint32_t i = 0; i < old_of_.size(); ++i) {
@@ -105,8 +105,8 @@ class Renumbering {
   std::vector<std::uint32_t> old_of_;
 };
 
-/// The work of one thread: solves the classifiers of one node's children after the other. Calls `check` regularly; an
-/// exception from it leaves the trainer unusable.
+/// Trains nodes one after the other, with the working memory of one thread. Calls `check` regularly; an exception from
+/// it leaves the trainer unusable.
 class NodeTrainer {
  public:
   NodeTrainer(const BatchParams& params, std::span<const Example> examples, FeatureId n_features,
@@ -119,8 +119,8 @@ class NodeTrainer {
         meter_(check),
         solver_(check) {}
 
-  /// `reached`: the examples that see the classifiers; `positives`: by child, those that are positive. Both may repeat
-  /// some.
+  /// Trains the classifiers of a node's children. `reached` are their examples; `positives` are, by child, the positive
+  /// ones. Both may contain duplicates.
   SiblingBlock train(std::span<const ExampleId> reached, std::span<const std::span<const ExampleId>> positives,
                      Random random) {
     gather(reached);
@@ -143,11 +143,11 @@ class NodeTrainer {
     ChildWeight weight;
   };
 
-  /// The constant feature comes after all others.
+  /// The constant feature gets the number after all others.
   FeatureId dense(FeatureId feature) const { return feature == kBiasFeature ? bias_ : feature; }
   FeatureId sparse(FeatureId feature) const { return feature == bias_ ? kBiasFeature : feature; }
 
-  /// Copies the rows of these examples, numbering the features that occur in them.
+  /// Copies the rows of these examples, with the features that occur in them renumbered.
   void gather(std::span<const ExampleId> reached) {
     for (const ExampleId i : reached) {
       rows_of_.add(i);
@@ -191,7 +191,7 @@ class NodeTrainer {
     solver_.solve(rows_, views, params_, random);
   }
 
-  /// Notes the weights that are not pruned.
+  /// Keeps the weights that are not pruned.
   void keep(Column first, std::size_t n) {
     for (std::uint32_t feature = 0; feature < rows_.n_features; ++feature) {
       for (std::size_t column = 0; column < n; ++column) {
@@ -231,14 +231,14 @@ class NodeTrainer {
 
 /// A block whose only classifier always predicts 1.
 SiblingBlock certain_block(Loss loss) {
-  // Scores that become exactly 1: where the squared hinge ends, and far beyond where a sigmoid is rounded to 1.
+  // Scores whose probability is exactly 1: the squared hinge is 0 from 1 on, and sigmoid(87) is rounded to 1.
   const ChildWeight weight{0, loss == Loss::kSquaredHinge ? Real{1} : Real{87}};
   SiblingBlock block = SiblingBlock::only_weights(1);
   block.set_weights(kBiasFeature, {&weight, 1});
   return block;
 }
 
-/// Internal nodes, those with the most work first, so that no thread is left with a large node at the end.
+/// Internal nodes by descending work, so that no thread is left with a large node at the end.
 std::vector<NodeId> by_work(const LabelTree& tree, const ExamplesBelow& below) {
   std::vector<std::pair<std::size_t, NodeId>> nodes;
   for (NodeId v = 0; v < tree.n_nodes(); ++v) {
@@ -300,7 +300,7 @@ Plt train_batch(const BatchParams& params, LabelTree tree, std::span<const Examp
     for (const NodeId child : tree.children(v)) {
       positives.push_back(below.of(child));
     }
-    // Each node has its own order of steps, whichever thread trains it.
+    // Each node has its own random order of steps, so that the result does not depend on the threads.
     (*block_of)[v] = (*trainers)[worker].train(below.of(v), positives, Random(Random(params.seed + v).next()));
   };
   parallel_for(order.size(), threads, train, &interruption);

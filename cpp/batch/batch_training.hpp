@@ -13,11 +13,11 @@
 
 namespace oplt {
 
-/// Trains all classifiers of a tree, each to (near) its optimum, as Parabel does (Prabhu et al., WWW 2018):
-/// those of a node's children see the examples that have a label below the node. All labels must be in the
-/// tree, and the rows have the constant feature. The weight of an example multiplies the cost of its losses.
+/// Trains all classifiers of a tree, each to (near) its optimum, as Parabel does (Prabhu et al., WWW 2018): those of a
+/// node's children see the examples that have a label below the node. All labels must be in the tree, and the rows must
+/// have the constant feature. The weight of an example multiplies its losses.
 ///
-/// Proceeds node by node: the examples of a node are gathered once for all its children, on up to `threads` threads.
+/// Trains nodes in parallel, on up to `threads` threads; the examples of a node are gathered once for all its children.
 /// The model does not depend on the number of threads. If every example has a label, P(some label is relevant) is
 /// exactly 1. Calls `poll`, if given, regularly in the calling thread; an exception from it ends the training.
 Plt train_batch(const BatchParams& params, LabelTree tree, std::span<const Example> examples, std::size_t threads,

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Quicker than Random::below, and as good here: no order of the steps is wrong.
+/// Faster than with Random::below(); its slight bias is harmless, because any order of the steps is valid.
 void shuffle(std::span<std::uint32_t> items, Random& random) {
   for (std::size_t n = items.size(); n > 1; --n) {
     std::swap(items[n - 1], items[((random.next() >> 32) * n) >> 32]);
@@ -25,7 +25,7 @@ void shuffle(std::span<std::uint32_t> items, Random& random) {
 
 }  // namespace
 
-/// Up to kLanes classifiers at work. Lanes beyond the last column repeat it: so they need no special treatment.
+/// Solves up to kLanes classifiers together. Unused lanes repeat the last column, so that they need no special case.
 template <std::size_t kLanes>
 class DualSolver::Group {
  public:
@@ -89,7 +89,7 @@ class DualSolver::Group {
     }
   }
 
-  /// The least and the largest projected gradient of a pass.
+  /// The smallest and the largest projected gradient of a pass.
   struct Range {
     Lanes least;
     Lanes most;
@@ -109,8 +109,8 @@ class DualSolver::Group {
   Random random_;
 };
 
-/// A step of each lane's variable of row i. True if none can be expected to move soon: all are 0 and want to be less,
-/// by more than any gradient was off in the pass before.
+/// Takes a step in each lane's variable of row i. Returns whether the row can be shrunk: in all lanes, the variable is
+/// 0 and its gradient is above the largest projected gradient of the pass before.
 template <std::size_t kLanes>
 bool DualSolver::Group<kLanes>::step_squared_hinge(std::size_t i, const Lanes& bounds, Range& range) {
   double* alpha = alphas(i);
@@ -138,8 +138,8 @@ bool DualSolver::Group<kLanes>::step_squared_hinge(std::size_t i, const Lanes& b
   return idle;
 }
 
-/// Algorithm 3 of Hsieh et al., for the L2 loss: no upper bound of the variables, D_ii = 1 / (2 cost). A row is shrunk
-/// when all lanes would shrink it.
+/// Algorithm 3 of Hsieh et al. for the L2 loss: no upper bound on the variables, D_ii = 1 / (2 cost). A row is shrunk
+/// only if all lanes would shrink it.
 template <std::size_t kLanes>
 void DualSolver::Group<kLanes>::minimise_squared_hinge() {
   memory_.alphas_.assign(rows_.size() * kLanes, 0.0);
@@ -167,15 +167,15 @@ void DualSolver::Group<kLanes>::minimise_squared_hinge() {
       if (n_active == all.size()) {
         return;
       }
-      n_active = all.size();  // good enough without the shrunk rows: now with them
+      n_active = all.size();  // converged on the active rows: now check all of them
       bounds.fill(kInfinity);
     }
   }
 }
 
-/// A step of each lane's pair of variables of row i (Algorithm 4 of Yu et al.): the smaller one of the pair, z,
-/// minimises z log z + (cost - z) log(cost - z) + x·x (z - old)² / 2 + sign · b (z - old) by Newton's method. Returns
-/// the largest gradient before the steps.
+/// Takes a step in each lane's pair of variables of row i (Algorithm 4 of Yu et al.): for the smaller one of the pair,
+/// z, minimises z log z + (cost - z) log(cost - z) + x·x (z - old)² / 2 + sign · b (z - old) by Newton's method.
+/// Returns the largest gradient before the steps.
 template <std::size_t kLanes>
 double DualSolver::Group<kLanes>::step_logistic(std::size_t i, double inner_tolerance, std::size_t& n_newton) {
   constexpr int kMostNewton = 100;
@@ -221,7 +221,7 @@ double DualSolver::Group<kLanes>::step_logistic(std::size_t i, double inner_tole
   return largest;
 }
 
-/// Algorithm 5 of Yu et al.; the inner tolerance follows as the steps become few.
+/// Algorithm 5 of Yu et al.; the inner tolerance is tightened when few Newton steps are needed.
 template <std::size_t kLanes>
 void DualSolver::Group<kLanes>::minimise_logistic() {
   const double least_tolerance = std::min(1e-8, params_.tolerance);

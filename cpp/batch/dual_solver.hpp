@@ -31,9 +31,9 @@ struct DenseRows {
 /// The positive rows of one classifier, in any order; duplicates are allowed.
 using Positives = std::span<const std::uint32_t>;
 
-/// Linear classifiers with L2 regularisation by dual coordinate descent: the squared hinge loss as in Hsieh et al.
-/// (ICML 2008), the logistic one as in Yu, Huang and Lin (Machine Learning 85, 2011). These are the problems and the
-/// stopping rules of LIBLINEAR. A row's weight multiplies the cost of its loss, as LIBLINEAR's instance weights do.
+/// Trains linear classifiers with L2 regularisation by dual coordinate descent: the squared hinge loss as in Hsieh et
+/// al. (ICML 2008), the logistic loss as in Yu, Huang and Lin (Machine Learning 85, 2011). Problems and stopping rules
+/// are those of LIBLINEAR. A row's weight multiplies the cost of its loss, as LIBLINEAR's instance weights do.
 ///
 /// Several classifiers are solved together over the same rows, in the same random order. Each takes its own steps, but
 /// a row is fetched once for all of them, and the innermost loops run over classifiers, which are adjacent in memory.

@@ -12,7 +12,7 @@ namespace oplt::bindings {
 
 namespace {
 
-/// A message may quote a crafted file, which has any bytes.
+/// A message may quote bytes of a crafted file that are not valid UTF-8.
 nb::object decoded(std::string_view text) {
   nb::object result =
       nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
@@ -22,7 +22,7 @@ nb::object decoded(std::string_view text) {
   return result;
 }
 
-/// Raises the class of this name from oplt.errors. It is looked up only now: the module loads without the package.
+/// Raises the class of this name from oplt.errors. Looked up only here, so that the module loads without the package.
 void raise(const char* name, const char* code, const char* what, nb::object where = nb::none(),
            nb::object hint = nb::none()) {
   const nb::object type = nb::module_::import_("oplt.errors").attr(name);

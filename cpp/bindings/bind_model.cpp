@@ -39,7 +39,7 @@ std::span<const Real> view_or_empty(const std::optional<Values>& weights) {
   return weights ? view(*weights) : std::span<const Real>{};
 }
 
-/// A copy: the model is independent of the original.
+/// Copies the text features, so that the model is independent of the original.
 Encoder encoder_for(const LockedTextFeatures* text) {
   return text == nullptr ? Encoder() : Encoder(TextFeatures(*text->snapshot()));
 }

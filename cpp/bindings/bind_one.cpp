@@ -33,7 +33,7 @@ namespace {
 
 using LabelAndProbability = std::pair<nb::any, Real>;
 
-/// The names and values of one example. The texts belong to the Python objects, which a copy of the dict keeps alive: a
+/// The names and values of one example. The strings belong to Python objects, which a copy of the dict keeps alive: a
 /// key's __index__ may change the original dict, and so may another thread while the call waits.
 struct OneRow {
   nb::dict owner;
@@ -49,7 +49,7 @@ class OneInput {
 
   bool holds() const { return text_ || row_; }
 
-  /// So long that encoding it takes milliseconds.
+  /// Whether the example is so long that encoding it takes milliseconds.
   bool is_long() const { return text_ ? text_->size() > 16'384 : row_->names.size() > 2'048; }
 
   Inputs view() const {
@@ -87,10 +87,10 @@ std::optional<Real> usual_value(nb::handle object) {
     return std::nullopt;
   }
   const auto real = static_cast<Real>(value);
-  return std::abs(real) <= kLargestValue ? std::optional(real) : std::nullopt;  // NaN is not
+  return std::abs(real) <= kLargestValue ? std::optional(real) : std::nullopt;  // false for NaN
 }
 
-/// The text of an example of a model that takes texts. A lone surrogate is not usual.
+/// The text of an example of a model that takes texts; nullopt if it has a lone surrogate.
 std::optional<std::string_view> usual_text(nb::handle x) {
   if (!PyUnicode_Check(x.ptr())) {
     return std::nullopt;
@@ -126,13 +126,13 @@ std::optional<OneRow> usual_row(nb::handle x) {
   return row;
 }
 
-/// Likewise the labels of one example.
+/// The labels of one example, kept alive in the same way.
 struct OneLabelSet {
   nb::list labels;
   std::vector<Name> names;
 };
 
-/// More than two values that are all 0 or 1: a row of an indicator matrix, which the slow path rejects.
+/// Whether there are more than two names, all 0 or 1: a row of an indicator matrix, which the slow path rejects.
 bool is_indicator(const std::vector<Name>& names) {
   const auto is_zero_or_one = [](const Name& name) {
     return !name.is_text() && (name.number == 0 || name.number == 1);
@@ -183,7 +183,7 @@ bool learn_one(OnlineModel& model, nb::handle x, nb::handle labels, nb::handle w
   return true;
 }
 
-/// A label by name. The text is copied: it belongs to a state that may have changed when Python sees it.
+/// A label by name. The text is copied, because the state that owns it may change before Python reads it.
 struct NamedLabel {
   std::string text;
   std::int64_t number;
@@ -220,7 +220,7 @@ Answer predict_one_of_state(const ModelState& state, nb::handle x, const SearchP
   return to_python(without_gil([&] { return predict_named(state, input.view(), params); }));
 }
 
-/// Slow predictions use a snapshot: otherwise the training thread would wait for them, and others for that thread.
+/// Slow predictions use a snapshot; otherwise the training thread would wait for them, and other readers for it.
 Answer predict_one(const OnlineModel& model, nb::handle x, const SearchParams& params) {
   constexpr std::size_t kMany = 200;
   const OneInput input(x, model.takes_texts());

@@ -46,7 +46,7 @@ ArrayReader* map_file(int file) {
 #ifdef OPLT_CAN_MAP
   errno = 0;
   const FileBytes mapped = without_gil([&] { return mapped_bytes(file); });
-  if (mapped.owner != nullptr || errno == 0) {  // an empty file cannot be mapped, and the reader says what it lacks
+  if (mapped.owner != nullptr || errno == 0) {  // an empty file cannot be mapped; the reader reports it as truncated
     return new ArrayReader(mapped.bytes, mapped.owner);
   }
   PyErr_SetFromErrno(PyExc_OSError);
@@ -65,7 +65,7 @@ nb::typed<nb::dict, nb::str, nb::int_> array_sizes(const ArrayReader& file) {
   nb::typed<nb::dict, nb::str, nb::int_> sizes;
   for (const auto& [name, value_bytes, offset, n_bytes, checksum] : file.entries()) {
     const auto length = static_cast<Py_ssize_t>(name.size());
-    sizes[nb::steal(PyUnicode_DecodeUTF8(name.data(), length, "replace"))] = n_bytes;  // a crafted file has any name
+    sizes[nb::steal(PyUnicode_DecodeUTF8(name.data(), length, "replace"))] = n_bytes;  // may be crafted: any bytes
   }
   return sizes;
 }
@@ -100,7 +100,7 @@ PredictionArrays predict(const ModelState& state, nb::handle x, const SearchPara
           to_numpy(std::move(found.probabilities))};
 }
 
-/// Runs without the GIL, except for the calls of `write`, so that other threads continue while a large model is saved.
+/// Holds the GIL only during calls of `write`, so that other threads continue while a large model is saved.
 /// Returns the checksum of the table of contents.
 nb::bytes save(const ModelState& state, const nb::bytes& settings, const Write& write) {
   const std::span<const std::byte> encoded(static_cast<const std::byte*>(settings.data()), settings.size());
@@ -116,7 +116,7 @@ nb::bytes save(const ModelState& state, const nb::bytes& settings, const Write& 
   return nb::bytes(checksum.data(), sizeof(checksum));
 }
 
-/// The same, but nothing is written.
+/// The same checksum, without writing anything.
 nb::bytes checksum(const ModelState& state, const nb::bytes& settings) {
   const std::span<const std::byte> encoded(static_cast<const std::byte*>(settings.data()), settings.size());
   const Checksum::Value value = without_gil([&] {
@@ -168,7 +168,8 @@ CellArrays to_arrays(const std::vector<Cell>& cells) {
   return {to_numpy(std::move(features)), to_numpy(std::move(weights)), to_numpy(std::move(accumulators))};
 }
 
-/// The touched cells of a node's classifier as (feature ids, weights, accumulators); None where there is none.
+/// The non-zero cells of a node's classifier as (feature ids, weights, accumulators); None if it has no such
+/// classifier.
 std::optional<CellArrays> classifier(const ModelState& state, NodeId node, bool auxiliary, std::size_t number) {
   const Plt& plt = tree_of(state, number);
   if (node >= plt.n_nodes()) {
@@ -179,7 +180,7 @@ std::optional<CellArrays> classifier(const ModelState& state, NodeId node, bool 
   return cells ? std::optional(to_arrays(*cells)) : std::nullopt;
 }
 
-/// The id of a label; none if the model does not know it, or if it cannot be the name of a label.
+/// The id of a label; None if the model does not know it, or if the object cannot be the name of a label.
 std::optional<LabelId> find_label(const ModelState& state, nb::handle label) {
   try {
     const LabelId id = state.labels->find(to_name(label));

@@ -63,8 +63,8 @@ Matrix transform(const LockedTextFeatures& text, const TextObjects& objects) {
   }));
 }
 
-/// Characters of a word begin with '~', further features with ':', which are part of no word; with hash_bits there are
-/// only numbers.
+/// Names of character n-grams begin with '~', those of further features with ':', which no word contains. With
+/// hash_bits, names are numbers.
 NameObjects names(const LockedTextFeatures& text) {
   const Shared<TextFeatures> features = without_gil([&] { return text.snapshot(); });
   nb::list result;
@@ -113,7 +113,7 @@ LockedTextFeatures* load(const TextParams& params, const Array<std::uint8_t>& sa
   return new LockedTextFeatures(std::move(features));
 }
 
-/// Reads the terms without the GIL, which is never held while waiting for a turn.
+/// Reads the terms without the GIL, which must not be held while waiting for a turn.
 template <class Answer>
 Answer ask(const LockedTextFeatures& text, Answer (TermTable::*question)() const) {
   return without_gil([&] { return text.read([&](const auto& features) { return (features->terms().*question)(); }); });

@@ -12,7 +12,7 @@ namespace oplt::bindings {
 
 namespace {
 
-/// repr(object), whatever that returns.
+/// repr(object), even if that is not valid Unicode.
 std::string shown(nb::handle object) {
   const nb::str text = nb::repr(object);
   const auto encoded = nb::steal<nb::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
@@ -64,7 +64,7 @@ PythonNames::PythonNames(nb::handle names) {
       names_.push_back(to_name(name));
     }
   } else {
-    // No conversion: the view must be of the array that `names` keeps alive.
+    // No implicit conversion: the view must refer to the array that `names` keeps alive.
     numbers_ = view(nb::cast<Array<std::int32_t>>(names, false));
   }
 }

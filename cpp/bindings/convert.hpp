@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// Python objects to views of the core, and vectors of the core to arrays that Python owns.
+// Conversion of Python objects to views for the core, and of vectors of the core to arrays that Python owns.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -53,8 +53,8 @@ nb::object from_name(const Name& name);
 
 nb::list label_names(const ModelState& state, std::span<const LabelId> ids);
 
-/// Names from a list of str and int, which is kept alive by a copy: an element's __index__ may change the list, and so
-/// may other threads. Or from an array of int32, which must outlive this object.
+/// Names from a list of str and int, or from an array of int32, which must outlive this object. The list is copied to
+/// keep its elements alive: an element's __index__ may change the original, and so may other threads.
 class PythonNames {
  public:
   explicit PythonNames(nb::handle names);
@@ -76,13 +76,13 @@ std::vector<bool> known_features(const ModelState& state, const PythonNames& nam
 using NewLabels = std::pair<std::uint32_t, std::vector<std::pair<std::string, std::int64_t>>>;
 NewLabels labels_since(const ModelState& state, std::uint32_t begin, std::uint32_t most);
 
-/// The number of features; and of those from an id on: are there strings, are there integers, the largest integer or
-/// -1.
+/// The number of features; and for those from id `begin` on: whether there are strings, whether there are integers, and
+/// the largest integer, or -1.
 using FeatureKinds = std::tuple<std::uint32_t, bool, bool, std::int64_t>;
 FeatureKinds feature_kinds(const ModelState& state, std::uint32_t begin);
 
-/// Texts from a list of str, which are kept alive, because other threads may change the list. Unpaired surrogates
-/// become bytes that are not UTF-8, which end a word.
+/// Texts from a list of str, which are kept alive, because other threads may change the list. Lone surrogates become
+/// bytes that are not valid UTF-8, which end a word.
 class PythonTexts {
  public:
   explicit PythonTexts(nb::handle texts);
@@ -95,7 +95,7 @@ class PythonTexts {
 };
 
 /// Examples from a list of str, from a tuple of bounds, names and values, or from a pair of both. The arrays must
-/// outlive it.
+/// outlive this object.
 class PythonInputs {
  public:
   explicit PythonInputs(nb::handle x);

@@ -8,14 +8,14 @@
 
 namespace oplt::bindings {
 
-/// Code that does not need Python runs without the GIL, and so does waiting for a turn with a model.
+/// Releases the GIL during `work`. Used for code that does not need Python, and while waiting for a turn with a model.
 template <class Work>
 auto without_gil(Work work) {
   const nanobind::gil_scoped_release release;
   return work();
 }
 
-/// Ends a long call when the user presses Ctrl-C.
+/// Ends a long call, by an exception, when the user has pressed Ctrl-C.
 inline void raise_if_interrupted() {
   const nanobind::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() != 0) {
@@ -23,7 +23,7 @@ inline void raise_if_interrupted() {
   }
 }
 
-/// The function that polls for Ctrl-C in this thread; empty unless it is the main thread, the only one that receives
+/// The function that polls for Ctrl-C. Empty unless called in the main thread, the only one in which Python handles
 /// signals.
 inline std::function<void()> poll_of_this_thread() {
   const auto threading = nanobind::module_::import_("threading");

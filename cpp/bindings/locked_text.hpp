@@ -10,8 +10,8 @@
 
 namespace oplt::bindings {
 
-/// Text features without a model. One thread at a time changes them, any number read. Both must be short, and must not
-/// run Python: a signal handler could wait for a turn that its own thread has.
+/// Text features without a model. One thread at a time changes them; any number of threads read them. Reads and writes
+/// must be short and must not run Python code: a signal handler could wait for a turn that its own thread holds.
 class LockedTextFeatures {
  public:
   explicit LockedTextFeatures(TextFeatures features) : features_(std::move(features)) {}
@@ -38,7 +38,7 @@ class LockedTextFeatures {
     return read(features_);
   }
 
-  /// The present features, for longer work. While there are other holders, learning copies them first.
+  /// The current features, for longer work. As long as a snapshot exists, learning copies the features first.
   Shared<TextFeatures> snapshot() const {
     return read([](const Shared<TextFeatures>& features) { return features; });
   }

@@ -3,7 +3,7 @@
 #include "bindings.hpp"
 
 NB_MODULE(_core, m) {
-  nanobind::set_leak_warnings(false);  // the library prints nothing, not even at exit
+  nanobind::set_leak_warnings(false);  // a library should not print, not even at exit
   m.doc() = "The compiled core of oplt. Private: use the classes of the package instead.";
   oplt::bindings::bind_errors(m);
   oplt::bindings::bind_params(m);

@@ -14,8 +14,8 @@
 
 namespace oplt {
 
-/// Pieces of 8-byte words in one growing buffer, addressed by offset; freed pieces are reused. The buffer may be in a
-/// mapped file until it is written (Buffer).
+/// Allocates runs of 8-byte words in one growing buffer, addressed by offset; freed runs are reused. The buffer may be
+/// in a mapped file until it is written (Buffer).
 class Arena {
  public:
   using Word = std::uint64_t;
@@ -30,7 +30,7 @@ class Arena {
   void own() { words_.own(); }
   bool is_own() const { return words_.is_own(); }
 
-  /// Offset of n > 0 uninitialised words. Pointers from at() are invalid afterwards, offsets stay.
+  /// Returns the offset of n > 0 uninitialised words. Invalidates pointers from at(), but not offsets.
   std::uint32_t allocate(std::size_t n) {
     if (n < free_.size() && free_[n] != kNone) {
       const std::uint32_t offset = free_[n];
@@ -45,7 +45,7 @@ class Arena {
     return static_cast<std::uint32_t>(offset);
   }
 
-  /// Frees the n words at an offset. The freed words themselves link the free list of this size.
+  /// Frees the n words at an offset. The free list of each size is linked through the freed words themselves.
   void release(std::uint32_t offset, std::size_t n) {
     if (n >= free_.size()) {
       free_.resize(n + 1, kNone);
@@ -59,7 +59,7 @@ class Arena {
 
  private:
   Buffer<Word> words_;
-  std::vector<std::uint32_t> free_;  // by size in words: the first free piece
+  std::vector<std::uint32_t> free_;  // by size in words: the head of the free list
 };
 
 }  // namespace oplt

@@ -11,7 +11,7 @@ namespace oplt {
 
 namespace {
 
-/// The entry of a block in `blocks`. In `cells`, its slots come first, then its words, 8 bytes each.
+/// A block's entry in the array `blocks`. In `cells`, the block has its slots, then its words, 8 bytes each.
 struct BlockHeader {
   std::uint32_t flags;
   std::uint32_t n_children;
@@ -46,7 +46,7 @@ BlockHeader header_of(const SiblingBlock& block, std::size_t n_rows, std::size_t
           n_words};
 }
 
-/// The offsets of all rows come first, then the rows, one at a time, so that a block is never in memory twice.
+/// Writes the offsets of all rows, then the rows one at a time, so that a block is never in memory twice.
 BlockHeader append_canonical(const SiblingBlock& block, ArrayWriter& out) {
   std::vector<Slot> rows;
   std::size_t n_words = 0;
@@ -66,7 +66,7 @@ BlockHeader append_canonical(const SiblingBlock& block, ArrayWriter& out) {
   return header_of(block, rows.size(), offsets.slots().size(), n_words);
 }
 
-/// A block that is still in the file that it was loaded from is already canonical.
+/// A block that still lies in the file from which it was loaded is canonical already and is copied as it is.
 BlockHeader append(const SiblingBlock& block, ArrayWriter& out) {
   const PackedRows& rows = block.rows();
   if (rows.is_own()) {
@@ -96,7 +96,7 @@ RowContent content_of(const BlockHeader& header) {
   }
 }
 
-/// Fuller tables would be slow to look through; without an empty slot, looking for a feature would never end.
+/// A fuller hash table would be slow, and without an empty slot the lookup of an absent feature would never end.
 bool has_enough_slots(const BlockHeader& header) {
   return header.n_slots == 0 ? header.n_rows == 0
                              : std::has_single_bit(header.n_slots) && header.n_rows <= header.n_slots / 4 * 3;
@@ -120,7 +120,7 @@ Blocks load_blocks(const ArrayReader& in, const std::string& prefix) {
   Blocks blocks;
   std::size_t next = 0;
   const auto take = [&](std::uint64_t n) {
-    expect(n <= cells.size() - next, "it reaches beyond the end of all cells");
+    expect(n <= cells.size() - next, "it extends beyond the end of the cells");
     return std::exchange(next, next + n);
   };
   for (const BlockHeader& header : headers) {
@@ -132,7 +132,7 @@ Blocks load_blocks(const ArrayReader& in, const std::string& prefix) {
     PackedRows rows(header.mask_words, content_of(header), std::move(offsets), std::move(arena));
     blocks.emplace_back(SiblingBlock((header.flags & kHasAuxiliary) != 0, header.n_children, std::move(rows)));
   }
-  expect(next == cells.size(), "there are superfluous cells");
+  expect(next == cells.size(), "there are cells that belong to no block");
   return blocks;
 }
 

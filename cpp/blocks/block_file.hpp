@@ -14,14 +14,14 @@
 
 namespace oplt {
 
-/// By BlockId. Blocks do not move when others are added, because helpers keep pointers to them.
+/// Indexed by BlockId. A deque, because helpers keep pointers to blocks while others are added.
 using Blocks = std::deque<Shared<SiblingBlock>>;
 
 /// Writes the blocks in this order, one at a time.
 void save_blocks(const Blocks& blocks, std::span<const BlockId> order, ArrayWriter& out, const std::string& prefix);
 
-/// The blocks in the order in which they were saved. They stay in the file until they are written. Throws FormatError
-/// if one would extend beyond the file; SiblingBlock::check() checks everything else.
+/// Returns the blocks in the order in which they were saved. They stay in the mapped file until they are written to.
+/// Throws FormatError if one would extend beyond the file; SiblingBlock::check() checks everything else.
 Blocks load_blocks(const ArrayReader& in, const std::string& prefix);
 
 }  // namespace oplt

@@ -15,8 +15,8 @@
 
 namespace oplt {
 
-/// A map from feature ids to the offsets of their rows in the block: open addressing with linear probing, 8 bytes per
-/// slot. Entries are never erased: a block that loses rows is rebuilt.
+/// A hash map from feature ids to the offsets of their rows in the block: open addressing with linear probing, 8 bytes
+/// per slot. Entries are never erased: a block that loses rows is rebuilt.
 class FeatureRows {
  public:
   struct Slot {
@@ -26,7 +26,7 @@ class FeatureRows {
 
   FeatureRows() = default;
 
-  /// Restores saved slots, `size` of which are not empty. Their number is a power of two, or 0.
+  /// Restores saved slots, `size` of which are in use. The number of slots is a power of two, or 0.
   FeatureRows(Buffer<Slot> slots, std::size_t size) : slots_(std::move(slots)), size_(size) { set_shift(); }
 
   std::size_t size() const { return size_; }
@@ -62,8 +62,8 @@ class FeatureRows {
     }
   }
 
-  /// Inserts the feature or changes its row. The latter needs no memory and so cannot fail, even if the old row has
-  /// already been freed.
+  /// Inserts the feature or changes its row. Changing a row allocates nothing and so cannot fail: callers may free the
+  /// old row first.
   void set(FeatureId feature, std::uint32_t row) {
     if (find(feature) == kNone) {
       reserve(size_ + 1);
@@ -75,7 +75,7 @@ class FeatureRows {
   /// All slots, in an unspecified order, empty ones included.
   std::span<const Slot> slots() const { return slots_.view(); }
 
-  /// Whether a lookup of the feature in a non-empty slot finds that slot. If this holds for all slots, no feature
+  /// Whether looking up the feature of this non-empty slot leads to this slot. If that holds for all slots, no feature
   /// occurs twice.
   bool finds(std::size_t slot) const { return slot_of(slots_[slot].feature) == slot; }
 

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// What the two versions of the kernels share.
+// Shared by the two versions of the kernels.
 #pragma once
 
 #include "blocks/kernels.hpp"
 
 namespace oplt {
 
-/// The version for AVX-512, or null where the compiler cannot make it or the machine cannot run it.
+/// The AVX-512 version, or null if the compiler or the CPU does not support it.
 const Kernels* avx512_kernels();
 
 /// The cells of one mask word of a row, before and after a step.
@@ -16,7 +16,7 @@ struct WordStep {
   MaskWord before;
   MaskWord after;
   MaskWord active;
-  MaskWord pending;  // those new cells that begin as the inverse of the auxiliary one
+  MaskWord pending;  // new cells that are initialised with the inverse of the auxiliary cell
   Real* weights_before;
   Real* weights_after;
   Real* accumulators_before;
@@ -26,7 +26,7 @@ struct WordStep {
   const Real* gradients;
 };
 
-/// Calls step_word for each word in which something changes, from the last to the first: cells move to the right only.
+/// Calls step_word for each word that changes, from the last to the first, because cells only move to higher addresses.
 template <class StepWord>
 inline void step_row(MaskWord* row, const MaskWord* after_mask, std::uint32_t mask_words, const StepParams& params,
                      StepWord step_word) {

@@ -13,7 +13,7 @@ namespace oplt {
 
 namespace {
 
-/// Weight: Real or Half. The arithmetic is the same.
+/// Weight is Real or Half; the arithmetic is in Real for both.
 template <class Weight>
 void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores) {
   std::fill_n(scores, n_scores(shape), Real{0});

@@ -13,28 +13,29 @@
 
 namespace oplt {
 
-/// Scores and gradients come in whole vectors of this many.
+/// Arrays of scores and gradients are padded to a multiple of this.
 inline constexpr std::uint32_t kLanes = 16;
 inline std::size_t n_scores(RowShape shape) { return (shape.n_columns + kLanes - 1) / kLanes * kLanes; }
 
-/// The columns that take a step, and how.
+/// The columns to update, and the parameters of the update.
 struct StepParams {
-  const MaskWord* active;  // mask_words of them
+  const MaskWord* active;  // mask of the columns to update, mask_words long
   const Real* gradients;   // by column
   Real learning_rate;
   Real adagrad_eps;
 };
 
 struct Kernels {
-  /// scores[column] = sum of weight · value over the rows, in their order; null stands for a row that is not there.
-  /// Writes n_scores(shape) of them.
+  /// scores[column] = sum of weight · value over the rows, in their order; null rows are skipped. Writes
+  /// n_scores(shape) scores.
   using Score = void(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores);
   Score* score;
-  Score* score_halves;  // of rows that hold RowContent::kHalfWeights
+  Score* score_halves;  // for rows with RowContent::kHalfWeights
 
-  /// Gives each row the cells that it is to have (`after`: mask_words for each row, what it has and the active ones
-  /// among them) and lets all active cells take a step of AdaGrad: G += g², w -= learning_rate · g / sqrt(eps + G),
-  /// with g = gradient · value. The rows' accumulators are already in the places that the mask after the step requires.
+  /// Adds the missing cells to each row and applies an AdaGrad step to all active cells: G += g²,
+  /// w -= learning_rate · g / sqrt(eps + G), with g = gradient · value. `after` has mask_words words per row: the mask
+  /// of its cells after the step, which includes its present cells and the active ones. The accumulators must already
+  /// be at the position that this mask implies (PackedRows::make_room).
   void (*step)(MaskWord* const* rows, const MaskWord* after, const Real* values, std::size_t n_rows,
                std::uint32_t mask_words, const StepParams& params);
 
@@ -45,7 +46,7 @@ struct Kernels {
 /// The fastest version that this machine can run.
 const Kernels& kernels();
 
-/// The version for any machine; the tests compare the two.
+/// The version for any machine, exposed so that the tests can compare the two.
 const Kernels& portable_kernels();
 
 }  // namespace oplt

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "blocks/kernel_steps.hpp"
 
-// Clang knows no `#pragma GCC target`.
+// Clang does not support `#pragma GCC target`.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 
 #include <immintrin.h>
@@ -16,7 +16,7 @@ namespace oplt {
 
 namespace {
 
-// Only from here on, below all headers: their inline functions must run on any machine.
+// After all headers: their inline functions must run on any machine.
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,bmi,bmi2,popcnt,lzcnt,f16c")
 
@@ -29,8 +29,8 @@ inline __mmask16 lanes_of(MaskWord mask, std::uint32_t group) {
 /// The mask of the first `count` of up to 16 lanes.
 inline std::uint32_t first_lanes(std::uint32_t count) { return _bzhi_u32(0xFFFF, count); }
 
-// Vectors of 4, 8 and 16 numbers. Narrow rows take narrow ones: a wide load that reaches into a neighbouring row, just
-// stored to, would have to wait for that store, and narrow roots and divisions are faster.
+// Vectors of 4, 8 and 16 floats. Narrow rows use narrow vectors: a wide load that overlaps a neighbouring row would
+// stall if that row has just been stored to, and narrow square roots and divisions are faster.
 struct Lanes4 {
   using Vector = __m128;
   static constexpr std::uint32_t kSize = 4;
@@ -108,7 +108,8 @@ struct Lanes16 {
 inline Real first_weight(const Real* weights) { return *weights; }
 inline Real first_weight(const Half* weights) { return _cvtsh_ss(weights->bits); }
 
-/// Some columns of a row in one vector: its cells, and the inverse of its auxiliary weight for the pending ones.
+/// Weights of some columns of a row as one vector: those of its cells, the inverse auxiliary weight in pending columns,
+/// and 0 elsewhere.
 template <class Lanes, class Weight>
 inline typename Lanes::Vector unpack_weights(MaskWord mask, MaskWord pending, const Weight* weights,
                                              typename Lanes::Vector inverse) {
@@ -116,8 +117,8 @@ inline typename Lanes::Vector unpack_weights(MaskWord mask, MaskWord pending, co
   return Lanes::blend(static_cast<std::uint32_t>(pending), cells, inverse);
 }
 
-/// Scores of a block of one word and at most kVectors of columns. They stay in registers over all rows.
-/// Adding w·x = 0 for absent cells changes no bit of a sum. Weight: Real or Half, as for all that scores.
+/// Scores of a block with one mask word and at most kVectors vectors of columns, whose sums stay in registers. Adding
+/// w·x = 0 for an absent cell does not change any bit of a sum. Weight is Real or Half in all scoring functions.
 template <class Weight, class Lanes, std::uint32_t kVectors>
 void score_narrow(const MaskWord* const* rows, const Real* values, std::size_t n_rows, MaskWord columns, Real* scores) {
   typename Lanes::Vector sums[kVectors];
@@ -210,7 +211,7 @@ struct Cells {
     return {Lanes::expand(mask, weights), Lanes::expand(mask, accumulators)};
   }
 
-  /// Gives the pending columns what they begin with.
+  /// Initialises the pending columns.
   void begin(std::uint32_t pending, const WordStep& step) {
     weights = Lanes::blend(pending, weights, Lanes::all(step.pending_weight));
     accumulators = Lanes::blend(pending, accumulators, Lanes::all(step.pending_accumulator));
@@ -222,7 +223,7 @@ struct Cells {
     Lanes::store(to_accumulators, first, Lanes::compress(mask, accumulators));
   }
 
-  /// A step of the cells in the mask with these gradients.
+  /// An AdaGrad step of the cells in the mask.
   void step(std::uint32_t mask, typename Lanes::Vector g, const StepParams& params) {
     const auto sum = accumulators + g * g;
     const auto root = Lanes::sqrt(Lanes::all(params.adagrad_eps) + sum);
@@ -231,7 +232,7 @@ struct Cells {
   }
 };
 
-/// `count` cells that stay where they are: only the gradients need packing.
+/// Updates `count` cells that do not move, given packed gradients.
 template <class Lanes>
 inline void step_packed(std::uint32_t count, std::uint32_t active, Real* weights, Real* accumulators,
                         typename Lanes::Vector gradients, Real value, const StepParams& params) {
@@ -242,7 +243,7 @@ inline void step_packed(std::uint32_t count, std::uint32_t active, Real* weights
   Lanes::store(accumulators, all, cells.accumulators);
 }
 
-/// A word whose cells stay where they are.
+/// Updates a word whose cells do not move: only the gradients need packing.
 inline void step_in_place(MaskWord mask, MaskWord active, Real* weights, Real* accumulators, const Real* gradients,
                           Real value, const StepParams& params) {
   const std::uint32_t count = count_bits(mask);
@@ -275,7 +276,7 @@ inline void step_in_place(MaskWord mask, MaskWord active, Real* weights, Real* a
   }
 }
 
-/// Any change of a word. All loads come before all stores, because cells may move.
+/// Updates a word whose cells move or that gets new ones. All loads precede all stores, because the two may overlap.
 inline void step_moving(const WordStep& cells, Real value, const StepParams& params) {
   Cells<Lanes16> groups[kGroups];
   const std::uint32_t n_columns = kWordColumns - static_cast<std::uint32_t>(std::countl_zero(cells.after));
@@ -305,7 +306,7 @@ inline void step_word(const WordStep& cells, Real value, const StepParams& param
   }
 }
 
-// Rows whose accumulators are fetched ahead of their step.
+// The accumulators of a row are prefetched this many rows ahead.
 constexpr std::size_t kAhead = 4;
 
 inline void prefetch_accumulators(const MaskWord* row, const MaskWord* after, std::uint32_t mask_words) {
@@ -336,7 +337,7 @@ void step(MaskWord* const* rows, const MaskWord* after, const Real* values, std:
   }
 }
 
-// The portable one again, compiled for the wide vectors.
+// The same source as the portable version, vectorised for AVX-512 by the compiler.
 void sigmoids(const Real* in, Real* out, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     out[i] = sigmoid(in[i]);
@@ -349,7 +350,7 @@ void sigmoids(const Real* in, Real* out, std::size_t n) {
 
 const Kernels* avx512_kernels() {
   static constexpr Kernels kAvx512{score<Real>, score<Half>, step, sigmoids};
-  return __builtin_cpu_supports("x86-64-v4") != 0 ? &kAvx512 : nullptr;  // all that was asked for above, and more
+  return __builtin_cpu_supports("x86-64-v4") != 0 ? &kAvx512 : nullptr;  // includes all targets of the pragma above
 }
 
 }  // namespace oplt

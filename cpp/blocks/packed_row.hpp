@@ -9,10 +9,10 @@
 // cells each, so that the mask alone determines the layout. Rows for prediction only have no accumulators and no spare
 // capacity (RowContent).
 //
-// Column 0 is the auxiliary classifier, from which new columns are made (AddLeaf, Algorithm 6). A row that has a cell
-// of it does not get a cell for each new column: *the columns above its last cell are pending*, they are the inverse of
-// its auxiliary cell, (0 - weight, accumulator). They get cells of their own when a step would make a difference. All
-// other columns without a cell are (0, 0).
+// Column 0 is the auxiliary classifier, from which new columns are initialised (AddLeaf, Algorithm 6). A row that has
+// an auxiliary cell does not get a cell for each new column: *the columns above its last cell are pending*, i.e. equal
+// to the inverse of the auxiliary cell, (0 - weight, accumulator). They get cells of their own as soon as an update
+// would make them differ from it. All other columns without a cell are (0, 0).
 #pragma once
 
 #include <bit>
@@ -54,8 +54,8 @@ void for_each_bit(std::span<const MaskWord> mask, Visit visit) {
   }
 }
 
-/// Capacity for `count` cells, a power of two: rows that outgrow their space leave pieces that other rows can reuse.
-/// Finer steps need more memory, and more time to move rows (measured).
+/// Capacity for `count` cells, a power of two, so that other rows can reuse the space of a row that has outgrown it.
+/// Finer size classes take more memory, and more time for moving rows (measured).
 inline std::uint32_t capacity_for(std::uint32_t count) { return std::bit_ceil(count); }
 
 /// The content of the cells of a block.
@@ -69,7 +69,7 @@ inline constexpr MaskWord kAuxiliaryBit = 1;
 
 struct RowShape {
   std::uint32_t mask_words;
-  Column n_columns;  // with column 0
+  Column n_columns;  // including column 0
 
   /// The existing columns of a word.
   MaskWord columns_in(std::uint32_t word) const {
@@ -81,8 +81,8 @@ struct RowShape {
   }
 };
 
-/// The weight of a pending column, whose accumulator is that of the auxiliary cell. Not -w: a zero keeps its sign, and
-/// so its bits.
+/// The weight of a pending column, whose accumulator is that of the auxiliary cell. Not -w, which would turn 0 into -0:
+/// the same number, but different bits.
 inline Real inverse_weight(Real auxiliary) { return Real{0} - auxiliary; }
 
 /// The pending columns of a row, including columns that do not exist yet.
@@ -97,7 +97,7 @@ class PendingColumns {
     }
   }
 
-  /// The word of the row's last cell; beyond all words if no column is pending, wherever it lies.
+  /// The word of the row's last cell if the row has an auxiliary cell; else the number of words: nothing is pending.
   std::uint32_t first_word() const { return first_word_; }
 
   MaskWord in(std::uint32_t word) const {
@@ -109,7 +109,7 @@ class PendingColumns {
   MaskWord in_first_ = 0;
 };
 
-/// Calls visit(word, pending columns of it) for the words of a row that have some, ascending.
+/// Calls visit(word, mask of pending columns) for each word of a row that has pending columns, ascending.
 template <class Visit>
 void for_each_pending(const MaskWord* mask, RowShape shape, Visit visit) {
   const PendingColumns pending(mask, shape.mask_words);
@@ -121,10 +121,10 @@ void for_each_pending(const MaskWord* mask, RowShape shape, Visit visit) {
   }
 }
 
-/// None of today's columns is pending in a row that has a cell in the last one.
+/// Adds a cell in the last column: then no existing column is pending.
 inline void mark_none_pending(std::span<MaskWord> mask, RowShape shape) { set_bit(mask, shape.n_columns - 1); }
 
-/// Real, or Half for RowContent::kHalfWeights.
+/// Weight is Real, or Half for RowContent::kHalfWeights.
 template <class Weight = Real>
 Weight* weights_of(MaskWord* row, std::uint32_t mask_words) {
   return reinterpret_cast<Weight*>(row + mask_words);

@@ -13,7 +13,7 @@ namespace oplt {
 
 namespace {
 
-// Exponents of all ones, those of infinities and NaN. Without a branch in the loop, compilers make vectors of it.
+// The exponent of infinities and NaN. The loops below have no branches, so that compilers vectorise them.
 constexpr std::uint32_t kExponent = 0x7F800000;
 
 bool all_finite(const Real* numbers, std::uint32_t n) {
@@ -32,7 +32,7 @@ bool all_finite(const Half* numbers, std::uint32_t n) {
   return all;
 }
 
-/// And not negative.
+/// Whether all are finite and not negative. The bits of all other numbers, read as integers, are at least kExponent.
 bool all_sums(const Real* numbers, std::uint32_t n) {
   std::uint32_t most = 0;
   for (std::uint32_t i = 0; i < n; ++i) {
@@ -120,7 +120,7 @@ std::uint32_t PackedRows::make_room(FeatureId feature, std::uint32_t offset, std
   return target;
 }
 
-/// Moves a row of `before` cells to where it has room for `after`, its accumulators lying where they belong then.
+/// Moves a row of `before` cells to where it has room for `after`, with its accumulators at their new position.
 std::uint32_t PackedRows::grow(std::uint32_t offset, std::uint32_t before, std::uint32_t after) {
   if (capacity_for(after) == capacity_for(before)) {
     return offset;
@@ -147,7 +147,7 @@ void PackedRows::check(RowShape shape, std::uint32_t n_features) const {
       continue;
     }
     ++n_found;
-    expect(feature < n_features || feature == kBiasFeature, "a feature has no name");
+    expect(feature < n_features || feature == kBiasFeature, "it has a feature that the model does not have");
     expect(offsets_.finds(i), "a feature cannot be found");
     const MaskWord bit = MaskWord{1} << (row % kWordColumns);
     expect(row < words().size() && (begins[row / kWordColumns] & bit) != 0, "a feature has no row of its own");
@@ -156,12 +156,12 @@ void PackedRows::check(RowShape shape, std::uint32_t n_features) const {
   expect(n_found == offsets_.size() && n_found == n_rows, "its number of rows is wrong");
 }
 
-/// Goes through the words in their order, which is that of memory, and marks where rows begin. Returns how many do.
+/// Checks the rows in memory order, sets the bit of each word at which a row begins, and returns the number of rows.
 std::size_t PackedRows::check_rows(RowShape shape, std::span<MaskWord> begins) const {
   const std::size_t n_all = words().size();
   std::size_t n_rows = 0;
   for (std::size_t offset = 0; offset < n_all; ++n_rows) {
-    expect(offset + mask_words_ <= n_all, "a row reaches beyond the end");
+    expect(offset + mask_words_ <= n_all, "a row extends beyond the end");
     set_bit(begins, static_cast<Column>(offset));
     const Row found = row(static_cast<std::uint32_t>(offset));
     MaskWord beyond = 0;
@@ -171,7 +171,7 @@ std::size_t PackedRows::check_rows(RowShape shape, std::span<MaskWord> begins) c
     expect(beyond == 0, "a row has a cell beyond the last column");
     expect(found.count > 0, "a row has no cell");
     offset += n_words(found.count);
-    expect(offset <= n_all, "a row reaches beyond the end");
+    expect(offset <= n_all, "a row extends beyond the end");
     expect(found.halves == nullptr ? all_finite(found.weights, found.count) : all_finite(found.halves, found.count),
            "a weight is not finite");
     expect(!has_accumulators() || all_sums(found.accumulators, found.count),

@@ -26,7 +26,7 @@ class PackedRows {
     Real* weights;        // null if they are halves
     Half* halves;         // null if they are not
     Real* accumulators;   // null if the rows have none
-    std::uint32_t count;  // of cells
+    std::uint32_t count;  // number of cells
 
     Real weight(std::uint32_t i) const { return halves == nullptr ? weights[i] : to_real(halves[i]); }
     Real accumulator(std::uint32_t i) const { return accumulators == nullptr ? Real{0} : accumulators[i]; }
@@ -51,8 +51,8 @@ class PackedRows {
   }
   bool is_own() const { return arena_.is_own(); }
 
-  /// For restored rows. Throws FormatError unless the rows have this shape, their numbers are finite, and their
-  /// features are below n_features or the constant one, each found by find().
+  /// For restored rows. Throws FormatError unless the rows have this shape, all numbers are finite, and each feature is
+  /// below n_features or kBiasFeature and is found by find().
   void check(RowShape shape, std::uint32_t n_features) const;
 
   std::uint32_t mask_words() const { return mask_words_; }
@@ -66,26 +66,26 @@ class PackedRows {
   /// Prefetches what find() reads.
   void prefetch(FeatureId feature) const { offsets_.prefetch(feature); }
 
-  /// The row's words. The const version is for kernels that only read, but share a type of arguments with those that
-  /// write.
+  /// The row's words. The const version returns a mutable pointer, because kernels that only read share argument types
+  /// with those that write.
   MaskWord* words(std::uint32_t offset) { return arena_.at(offset); }
   MaskWord* words(std::uint32_t offset) const { return const_cast<MaskWord*>(arena_.at(offset)); }
   Row row(std::uint32_t offset) const { return taken_apart(words(offset)); }
   Row taken_apart(MaskWord* words) const;
 
-  /// The length of a row of this many cells.
+  /// Length of a row with `count` cells, in words.
   std::size_t n_words(std::uint32_t count) const;
 
   /// Reserves space for n features; needed before copying from other rows (FeatureRows::reserve).
   void reserve(std::size_t n) { offsets_.reserve(n); }
 
-  /// A new row with this mask (or these first words of it); its cells are zeros.
+  /// Adds a row with this mask, whose last words may be omitted if they are 0; its cells are zeros.
   Row add_empty(FeatureId feature, std::span<const MaskWord> mask);
 
-  /// A new row of these words.
+  /// Adds a row that consists of these words.
   void add(FeatureId feature, std::span<const MaskWord> words);
 
-  /// Adds a row with this mask and the last cells of another one.
+  /// Adds a row with this mask, filled with the last cells of `from`.
   void add_copy(FeatureId feature, const Row& from, std::span<const MaskWord> mask);
 
   /// Makes space for the new cells of a feature's row and returns its new offset. `offset` is its present offset, or
@@ -102,7 +102,7 @@ class PackedRows {
     }
   }
 
-  /// The features and the offsets of their rows, ascending.
+  /// The features and the offsets of their rows, by ascending feature.
   std::vector<FeatureRows::Slot> sorted() const;
 
  private:

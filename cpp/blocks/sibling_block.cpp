@@ -24,7 +24,7 @@ bool has_all(const MaskWord* mask, std::span<const MaskWord> wanted) {
 }
 
 std::uint32_t mask_words_for(Column n_columns) {
-  // Powers of two: a block of many columns (policy flat) is rebuilt seldom.
+  // Powers of two, so that a block with many columns (policy flat) is rarely rebuilt.
   return std::bit_ceil(std::max<std::uint32_t>(1, (n_columns + kWordColumns - 1) / kWordColumns));
 }
 
@@ -35,8 +35,8 @@ std::uint32_t SiblingBlock::mask_words_for_children(Column n_children) { return 
 SiblingBlock::SiblingBlock(bool auxiliary, Column n_children)
     : auxiliary_(auxiliary), n_children_(n_children), rows_(mask_words_for(column_of(n_children))) {}
 
-/// Calls visit(column, weight, accumulator) for each cell of the row that holds something, ascending. An auxiliary cell
-/// that is left from before drop_auxiliary() only serves its pending columns.
+/// Calls visit(column, weight, accumulator) for each non-zero cell of the row, ascending. Skips an auxiliary cell that
+/// drop_auxiliary() kept only as the source of pending columns.
 template <class Visit>
 void SiblingBlock::for_each_cell(const Row& row, Visit visit) const {
   const auto visit_cell = [&](Column column, Real weight, Real accumulator) {
@@ -62,7 +62,8 @@ std::size_t SiblingBlock::n_cells() const {
   return n;
 }
 
-/// scratch.rows: where each feature's row lies; scratch.scores: w·x of each column, summed by ascending feature.
+/// Sets scratch.rows, the offset of each feature's row, and scratch.scores, w·x of each column, summed by ascending
+/// feature.
 void SiblingBlock::score(RowView x, BlockScratch& scratch) const {
   const std::size_t n = x.size();
   scratch.rows.resize(n);
@@ -94,7 +95,7 @@ std::span<const Real> SiblingBlock::child_scores(RowView x, BlockScratch& scratc
   return std::span<const Real>(scratch.scores).subspan(column_of(0), n_children_);
 }
 
-/// Gradients of the logistic loss and the mask of the columns that take a step; false if none does.
+/// Computes the gradients of the logistic loss and the mask of the columns to update; false if there is none.
 ///
 /// With z = -s for a positive and z = s for a negative column, |gradient| = sigmoid(z): a column with negated weights
 /// and flipped target takes exactly the negated step, and the gate treats both alike. This symmetry makes the inverse
@@ -123,12 +124,12 @@ bool SiblingBlock::compute_gradients(Real weight, std::span<const std::uint32_t>
   return any != 0;
 }
 
-/// The cells that a row (null: there is none yet) is to have when the active columns take a step.
+/// Computes the mask of a row after an update of the active columns. `mask` is null for a row that does not exist yet.
 void SiblingBlock::find_cells_after(const MaskWord* mask, std::span<const MaskWord> active, MaskWord* after) const {
   if (mask == nullptr) {
     std::copy(active.begin(), active.end(), after);
   } else {
-    // Pending columns wait until they, or the auxiliary cell that they are the inverse of, take a step.
+    // Pending columns get cells when one of them, or the auxiliary cell that defines them, is updated.
     bool wake = (active[0] & kAuxiliaryBit) != 0;
     for (std::uint32_t i = 0; i < rows_.mask_words(); ++i) {
       after[i] = mask[i] | active[i];
@@ -140,7 +141,7 @@ void SiblingBlock::find_cells_after(const MaskWord* mask, std::span<const MaskWo
     }
   }
   if ((after[0] & kAuxiliaryBit) != 0 && (mask == nullptr || (mask[0] & kAuxiliaryBit) == 0)) {
-    // All columns of today are known to be (0, 0) if they have no cell: only later ones may be pending.
+    // The row gets its auxiliary cell only now, so existing columns without a cell are (0, 0) and not pending.
     mark_none_pending({after, rows_.mask_words()}, shape());
   }
 }
@@ -153,21 +154,21 @@ bool SiblingBlock::find_step(RowView x, Real weight, std::span<const std::uint32
 
 void SiblingBlock::take_step(RowView x, const LearningParams& params, BlockScratch& scratch) {
   rows_.own();
-  // A row that has cells for the active columns stays as it is, unless its auxiliary cell takes a step and leaves
-  // pending columns behind: then the last column has no cell.
+  // A row that has cells for the active columns needs no new ones, unless its auxiliary cell is updated while columns
+  // are pending, i.e. while the last column has no cell.
   scratch.required = scratch.active;
   if ((scratch.active[0] & kAuxiliaryBit) != 0) {
     mark_none_pending(scratch.required, shape());
   }
   const std::uint32_t mask_words = rows_.mask_words();
-  bool changed = rows_.words(0) != scratch.base;  // it has been copied since
+  bool changed = rows_.words(0) != scratch.base;  // the block has been copied since find_step()
   scratch.after.resize(x.size() * mask_words);
   MaskWord* after = scratch.after.data();
   for (std::size_t i = 0; i < x.size(); ++i, after += mask_words) {
     const MaskWord* mask = scratch.rows[i] == kNone ? nullptr : rows_.words(scratch.rows[i]);
     if (mask != nullptr && has_all(mask, scratch.required)) {
       *after = *mask;
-      for (std::uint32_t word = 1; word < mask_words; ++word) {  // mostly none
+      for (std::uint32_t word = 1; word < mask_words; ++word) {  // usually there is only word 0
         after[word] = mask[word];
       }
     } else {
@@ -176,7 +177,7 @@ void SiblingBlock::take_step(RowView x, const LearningParams& params, BlockScrat
       changed = true;
     }
   }
-  for (std::size_t i = 0; changed && i < x.size(); ++i) {  // only now: the arena may have moved
+  for (std::size_t i = 0; changed && i < x.size(); ++i) {  // after all make_room(), which may move the arena
     scratch.row_pointers[i] = rows_.words(scratch.rows[i]);
   }
   const StepParams step{scratch.active.data(), scratch.gradients.data(), params.learning_rate, params.adagrad_eps};
@@ -223,7 +224,8 @@ void SiblingBlock::drop_auxiliary() {
   rows_.for_each([&](FeatureId feature, const Row& row) {
     std::copy_n(row.mask, mask.size(), mask.begin());
     mask[0] &= ~kAuxiliaryBit;
-    for_each_pending(row.mask, shape(), [&](std::uint32_t, MaskWord) { mask[0] |= kAuxiliaryBit; });  // their inverse
+    // Pending columns are the inverse of the auxiliary cell, so it must stay.
+    for_each_pending(row.mask, shape(), [&](std::uint32_t, MaskWord) { mask[0] |= kAuxiliaryBit; });
     if (count_bits(mask) > 0) {
       rest.rows_.add_copy(feature, row, mask);
     }
@@ -287,14 +289,14 @@ SiblingBlock SiblingBlock::for_prediction(Real prune, bool half) const {
   return result;
 }
 
-/// A row with these cells, ascending.
+/// Adds a row with these cells, which are in ascending order.
 void SiblingBlock::add_row(FeatureId feature, std::vector<CellAt> cells) {
   std::vector<MaskWord> words;
   pack(cells, words);
   rows_.add(feature, words);
 }
 
-/// The words of a row with these cells. Last ones that are the inverse of the auxiliary cell become pending.
+/// Packs these cells into the words of a row. Trailing ones that are the inverse of the auxiliary cell become pending.
 void SiblingBlock::pack(std::vector<CellAt>& cells, std::vector<MaskWord>& words) const {
   if (cells[0].column == kAuxiliary) {
     const CellAt auxiliary = cells[0];
@@ -305,7 +307,7 @@ void SiblingBlock::pack(std::vector<CellAt>& cells, std::vector<MaskWord>& words
       --n_known;
     }
     if (cells.back().column != n_known - 1) {
-      cells.push_back({n_known - 1, 0, 0});  // else the columns below would seem to be pending, too
+      cells.push_back({n_known - 1, 0, 0});  // else the empty columns below the pending ones would be pending, too
     }
   }
   words.assign(rows_.n_words(static_cast<std::uint32_t>(cells.size())), 0);

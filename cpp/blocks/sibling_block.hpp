@@ -16,7 +16,7 @@
 
 namespace oplt {
 
-/// The online updates of the classifiers: AdaGrad on the logistic loss. The defaults are defined in Python.
+/// Parameters of the online updates: AdaGrad on the logistic loss. The defaults are defined in Python.
 struct LearningParams {
   Real learning_rate;
   Real adagrad_eps;
@@ -25,14 +25,14 @@ struct LearningParams {
 
 /// Working memory of one thread, so that the kernels do not allocate.
 struct BlockScratch {
-  std::vector<Real> scores;     // by column, up to a whole number of vectors
+  std::vector<Real> scores;     // by column, padded to whole vectors
   std::vector<Real> gradients;  // likewise
   std::vector<MaskWord> active;
-  std::vector<MaskWord> required;       // the cells that a row must have to stay unchanged
-  std::vector<MaskWord> after;          // by feature: the cells that its row will have
+  std::vector<MaskWord> required;       // the cells with which a row needs no new ones
+  std::vector<MaskWord> after;          // by feature: the mask of its row after the update
   std::vector<std::uint32_t> rows;      // by feature: the offset of its row, or kNone
   std::vector<MaskWord*> row_pointers;  // the same as pointers
-  const MaskWord* base = nullptr;       // to where offset 0 was then
+  const MaskWord* base = nullptr;       // where offset 0 was when row_pointers were set
   const Kernels* kernels = &oplt::kernels();
 };
 
@@ -55,24 +55,24 @@ struct ChildWeight {
 ///
 /// All children of a node see the same examples, so their classifiers are the columns of one matrix: column 0 is the
 /// auxiliary classifier, then come the children in order of arrival; rows are features. A row holds only the cells that
-/// were ever touched (packed_row.hpp). An absent cell is (0, 0), and computing with it or without it gives the same
-/// bits; or its column is newer than the row's last step, and then it is the inverse of the auxiliary cell.
+/// have been updated (packed_row.hpp). An absent cell is (0, 0), which adds nothing to any score, or, in a column newer
+/// than the row's last update, the inverse of the auxiliary cell.
 class SiblingBlock {
  public:
   SiblingBlock() = default;
   SiblingBlock(bool auxiliary, Column n_children);
 
-  /// Children whose classifiers are not updated: no accumulators, no auxiliary classifier.
+  /// A block whose classifiers are not updated: no accumulators, no auxiliary classifier.
   static SiblingBlock only_weights(Column n_children, RowContent content = RowContent::kWeights) {
     return {false, n_children, PackedRows(mask_words_for_children(n_children), content)};
   }
 
   bool has_auxiliary() const { return auxiliary_; }
   Column n_children() const { return n_children_; }
-  /// Classifiers, the auxiliary one included.
+  /// Number of classifiers, including the auxiliary one.
   Column n_classifiers() const { return n_children_ + (auxiliary_ ? 1 : 0); }
   std::size_t n_rows() const { return rows_.size(); }
-  /// Number of non-empty cells, pending ones included.
+  /// Number of non-zero cells, including pending ones.
   std::size_t n_cells() const;
   std::size_t memory_bytes() const { return rows_.memory_bytes(); }
 
@@ -84,39 +84,38 @@ class SiblingBlock {
   bool find_step(RowView x, Real weight, std::span<const std::uint32_t> positives, const LearningParams& params,
                  BlockScratch& scratch) const;
 
-  /// The second half: applies the update that find_step() left in `scratch`, on this block or on the block that it is a
-  /// copy of.
+  /// The second half: applies the update that find_step() left in `scratch`, whether it was called on this block or on
+  /// the block of which this is a copy.
   void take_step(RowView x, const LearningParams& params, BlockScratch& scratch);
 
   /// AddLeaf, Algorithm 6: a new child whose classifier is the inverse of the auxiliary one.
   void add_child();
 
-  /// InsertNode, Algorithm 5: the block of a node whose only child takes over everything that this block's node had.
+  /// InsertNode, Algorithm 5: the new block of this block's node, whose only child takes over all its former children.
   /// Both its columns, auxiliary and child, are copies of this block's auxiliary column.
   SiblingBlock parent_block() const;
 
   /// Drops the auxiliary classifier, which is no longer needed.
   void drop_auxiliary();
 
-  /// Adds a row with these weights, by ascending child, for a feature that has none: for batch-trained classifiers.
-  /// Only for a block without an auxiliary classifier.
+  /// For batch-trained classifiers: adds a row with these weights, by ascending child, for a feature that has no row
+  /// yet. The block must not have an auxiliary classifier.
   void set_weights(FeatureId feature, std::span<const ChildWeight> weights);
 
-  /// The non-empty cells of a classifier, by ascending feature.
+  /// The non-zero cells of a classifier, by ascending feature.
   std::vector<Cell> child_cells(Column child) const { return cells(column_of(child)); }
   std::vector<Cell> auxiliary_cells() const { return cells(kAuxiliary); }
 
-  /// Calls visit(feature, words) for each non-empty row, by ascending feature, as if the features had arrived in this
-  /// order, so that the memory layout of a block leaves no trace in a file.
+  /// Calls visit(feature, words) for each non-empty row, by ascending feature and packed anew, so that a saved block
+  /// does not depend on its memory layout.
   using VisitRow = std::function<void(FeatureId, std::span<const MaskWord>)>;
   void visit_canonical_rows(const VisitRow& visit) const;
 
-  /// The same children without accumulators and without the auxiliary classifier; weights smaller than `prune` are left
-  /// out. With `half`, or if this block is in half precision already, the others are stored in half precision. The copy
-  /// cannot be updated.
+  /// A copy for prediction, which cannot be updated: no accumulators, no auxiliary classifier, and no weights below
+  /// `prune` in absolute value. Weights are in half precision if `half` is set or if they already are in this block.
   SiblingBlock for_prediction(Real prune, bool half = false) const;
 
-  /// The rows, for saving, and a block restored from saved rows.
+  /// For saving and loading.
   const PackedRows& rows() const { return rows_; }
   SiblingBlock(bool auxiliary, Column n_children, PackedRows rows)
       : auxiliary_(auxiliary), n_children_(n_children), rows_(std::move(rows)) {}
@@ -157,7 +156,7 @@ class SiblingBlock {
   PackedRows rows_;
 };
 
-/// One online update of a block that may be shared: it is copied only if it changes.
+/// One online update of a block that may be shared: a shared block is copied only if the update changes it.
 inline void learn(Shared<SiblingBlock>& block, RowView x, Real weight, std::span<const std::uint32_t> positives,
                   const LearningParams& params, BlockScratch& scratch) {
   if (block->find_step(x, weight, positives, params, scratch)) {

@@ -19,11 +19,11 @@
 
 namespace oplt {
 
-/// Examples as users pass them: named features, or texts, which may have further features. A view.
+/// A view of examples as users pass them: named features, or texts, which may have further features.
 struct Inputs {
-  NamedRows rows;  // if there are no texts, or with further features
+  NamedRows rows;  // the features; with texts, the further ones
   std::optional<Texts> texts;
-  bool has_further = false;  // texts have features beside their terms, in `rows`
+  bool has_further = false;  // besides their terms, texts have the features in `rows`
 
   std::size_t size() const { return texts ? texts->size() : rows.bounds.n_rows(); }
 };
@@ -67,7 +67,7 @@ class Encoder {
   const Vocabulary* vocabulary() const { return std::get_if<Vocabulary>(&features_); }
 
   void save(ArrayWriter& out, const std::string& prefix) const;
-  /// `text`: if it takes texts.
+  /// `text` is set if the encoder takes texts.
   static Encoder load(const ArrayReader& in, const std::string& prefix, const std::optional<TextParams>& text);
   void check() const;
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// Examples as users pass them, by name. Views, never owners.
+// Views of examples as users pass them, by name.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ namespace oplt {
 inline constexpr Real kLargestValue = 1e12F;
 inline constexpr Real kLargestWeight = 1e6F;
 
-/// Features by name. Values are at most kLargestValue in size.
+/// Features by name. The absolute values are at most kLargestValue.
 struct NamedRows {
   RowBounds bounds;
   NameList names;

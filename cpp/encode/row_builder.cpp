@@ -23,7 +23,7 @@ void RowBuilder::clear() {
   values_.clear();
 }
 
-/// A mapping of a class of its own may hold a name twice, and a row must not: its second step would go astray.
+/// Sums the values of duplicate ids, which a user-defined mapping may yield. The kernels require distinct features.
 void RowBuilder::add_up_repeated() {
   std::size_t n = 0;
   for (const std::uint64_t packed : packed_) {
@@ -55,7 +55,7 @@ RowView RowBuilder::build(std::span<const FeatureId> ids, std::span<const Real> 
     norm = squares > 0.0 ? std::sqrt(squares) : 1.0;
   }
 
-  const std::span<FeatureId> features = features_.allocate(packed_.size() + 1);  // with the bias
+  const std::span<FeatureId> features = features_.allocate(packed_.size() + 1);  // + 1 for the bias
   const std::span<Real> kept_values = values_.allocate(packed_.size() + 1);
   std::size_t n = 0;
   for (const std::uint64_t packed : packed_) {

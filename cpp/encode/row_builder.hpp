@@ -11,7 +11,7 @@
 
 namespace oplt {
 
-/// How rows are built. The defaults are defined in Python.
+/// The defaults are defined in Python.
 struct RowParams {
   bool bias;       // add a constant feature of value 1
   bool normalize;  // scale each row to L2 norm 1 (before the bias)
@@ -20,7 +20,7 @@ struct RowParams {
 /// Turns one example's features into the row that the classifiers see: sorted by id, scaled to norm 1, with the bias.
 class RowBuilder {
  public:
-  /// Frees the rows built so far. Until then, they do not move.
+  /// Frees the rows built so far, which are valid until then.
   void clear();
 
   /// Ids may be in any order; values of duplicate ids are summed. Unknown features (id kNone) contribute to the norm
@@ -30,7 +30,7 @@ class RowBuilder {
  private:
   void add_up_repeated();
 
-  std::vector<std::uint64_t> packed_;  // id, then the value's bits: sorts fast
+  std::vector<std::uint64_t> packed_;  // id in the upper half, bits of the value in the lower: fast to sort
   SpanPool<FeatureId> features_;
   SpanPool<Real> values_;
 };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// Terms of texts, and their hashes. The hashes are the same on every machine: they decide which terms share a feature
-// when there are fewer features than terms, and are part of the file format there.
+// Terms of texts, and their hashes. The hashes are the same on every machine: with hash_bits, they determine which
+// terms share a feature, and are part of the file format.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace oplt {
 
-/// Both halves of a hash: the upper one may be 0 in all terms of a table.
+/// Combines both halves of a hash, because the upper one may be 0 in all terms of a table.
 inline std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash ^ (hash >> 32)); }
 
 /// A term of a text: a word, a word n-gram or a character n-gram. A view.
 struct Term {
   std::string_view text;
-  bool is_chars = false;   // characters of a word: another term than the word of the same text
-  std::uint64_t hash = 0;  // of both
+  bool is_chars = false;   // a character n-gram, which is distinct from a word with the same text
+  std::uint64_t hash = 0;  // of both members above
 
   std::uint32_t tag() const { return tag_of(hash); }
 
@@ -35,8 +35,8 @@ std::uint64_t read(const char* bytes) {
   return value;
 }
 
-/// The last 8 bytes of a text in one number. Those of a short text are read twice over rather than one by one: its
-/// length, which tells them apart, is mixed in elsewhere.
+/// The last 8 bytes of a text as one number. For a short text, overlapping reads are faster than a loop over bytes;
+/// they are ambiguous, but the length is mixed into the hash elsewhere.
 inline std::uint64_t read_last(std::string_view text) {
   const char* const end = text.data() + text.size();
   if (text.size() >= 8) {

@@ -70,7 +70,7 @@ std::uint32_t TermTable::add(const Term& key) {
   return id;
 }
 
-/// Returns where it begins. Texts of terms that have gone are left behind when they are more than half of all.
+/// Returns where the text begins. First compacts text_ if more than half of it belongs to replaced terms.
 std::uint64_t TermTable::add_text(std::string_view text) {
   if (2 * n_gone_ > text_.size()) {
     Buffer<char> kept;
@@ -87,9 +87,9 @@ std::uint64_t TermTable::add_text(std::string_view text) {
   return text_.size() - text.size();
 }
 
-/// Out of those that the present text lacks; kNone if it has them all. Takes it from the heap.
+/// Removes from the heap, and returns, the rarest term that is not in the current text; kNone if all terms are.
 std::uint32_t TermTable::take_rarest() {
-  if (rarest_.empty() && of_this_text_.empty()) {  // it has not been made yet
+  if (rarest_.empty() && of_this_text_.empty()) {  // the heap has not been built yet
     for (std::uint32_t id = 0; id < size(); ++id) {
       push_rarest(id);
     }
@@ -137,7 +137,7 @@ std::size_t TermTable::secret_slot_of(const Term& key) const {
   return i;
 }
 
-/// False if there is no slot near enough.
+/// Returns false if there is no slot near enough.
 bool TermTable::insert(std::uint32_t id) {
   const Term key = term(id);
   const std::size_t slot = slot_of(key);
@@ -148,7 +148,7 @@ bool TermTable::insert(std::uint32_t id) {
   return true;
 }
 
-/// Moves up what would not be found any more if there were a gap.
+/// Moves later entries up, as deletion with linear probing requires: lookups end at the first empty slot.
 void TermTable::erase(std::uint32_t id) {
   const std::size_t mask = slots_.size() - 1;
   std::size_t gap = slot_of(term(id));
@@ -162,7 +162,7 @@ void TermTable::erase(std::uint32_t id) {
   slots_[gap] = {};
 }
 
-/// Puts all terms into a table of the size that they need.
+/// Rebuilds the hash table, with the size that the number of terms requires.
 void TermTable::fill() {
   Buffer<Slot> slots;
   slots.resize(n_slots_for(size()));
@@ -180,7 +180,7 @@ void TermTable::use_secret_hash() {
   fill();
 }
 
-/// The table that is saved: of the size that the terms need, as if they had been put into it in order of their ids.
+/// The hash table that is saved, as if all terms had been inserted in order of their ids.
 Buffer<TermTable::Slot> TermTable::public_slots() const {
   Buffer<Slot> slots;
   slots.resize(n_slots_for(size()));

@@ -19,15 +19,15 @@
 
 namespace oplt {
 
-inline constexpr std::uint32_t kMostTerms = 0x7FFFFFFF;  // so that ids are columns of matrices, too
+inline constexpr std::uint32_t kMostTerms = 0x7FFFFFFF;  // so that ids can be column indices of matrices (int32)
 
 /// Assigns ids 0, 1, 2, … to terms in order of arrival, and counts the texts that contain each term.
 ///
 /// With a limit, the table keeps the most frequent terms by the algorithm "Space-Saving" (Metwally, Agrawal, El
 /// Abbadi: Efficient computation of frequent and top-k elements in data streams, ICDT 2005): when it is full, a new
-/// term takes over the place, the id and the score of the term with the lowest score. So new terms that keep occurring
-/// stay, and old terms that no longer occur are replaced; and a term that occurs in more than (terms of all texts) /
-/// limit texts is always there.
+/// term takes over the id and the score of the term with the lowest score. So new terms that keep occurring stay, and
+/// old terms that no longer occur are replaced; and a term that occurs in more than (total number of terms in all
+/// texts) / limit texts is always in the table.
 class TermTable {
  public:
   /// `hash_bits` > 0: terms are not stored; terms whose hashes have the same last `hash_bits` bits share an id. `limit`
@@ -36,7 +36,7 @@ class TermTable {
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
 
-  /// What the table compares: with hash_bits, something without a text.
+  /// The key by which the table stores a term; with hash_bits, it has no text.
   Term key(const Term& term) const {
     return hash_bits_ == 0 ? term : Term{{}, false, term.hash & ((std::uint64_t{1} << hash_bits_) - 1)};
   }
@@ -47,8 +47,8 @@ class TermTable {
     return slot == kNoSlot ? kNone : slots_[slot].id;
   }
 
-  /// Prefetches what find() reads: for many keys, first the slots, then their entries, then the texts of these. Has no
-  /// effect if the table has a secret key.
+  /// Prefetches what find() reads. For many keys, call the first function for all of them, then the second one, and so
+  /// on: slots, entries, texts. Harmless but useless if the table has a secret key.
   void prefetch_slot(const Term& key) const {
     if (!slots_.empty()) {
       prefetch(slots_.data() + home(key.hash));
@@ -67,21 +67,21 @@ class TermTable {
     }
   }
 
-  /// The next text begins.
+  /// Begins the next text.
   void next_text();
   std::uint64_t n_texts() const { return n_texts_; }
 
-  /// Counts the term for the present text; to be called once per text and term.
+  /// Counts the term for the current text; to be called once per text and term.
   void count(std::uint32_t id);
 
-  /// Whether the term has been counted for the present text.
+  /// Whether the term has been counted for the current text.
   bool is_of_this_text(std::uint32_t id) const { return entries_[id].last_text == n_texts_; }
 
-  /// The same for a key that is not in the table. Returns its id, or kNone if all places are taken by terms of the
-  /// present text.
+  /// Adds a key that is not in the table and counts it for the current text. Returns its id, or kNone if the table is
+  /// full of terms of the current text.
   std::uint32_t add(const Term& key);
 
-  /// Number of texts that contain the term, since it was last added.
+  /// Number of texts that contained the term since it was last added.
   std::uint32_t n_texts_with(std::uint32_t id) const { return entries_[id].score - entries_[id].inherited; }
 
   /// Valid until a term is added.
@@ -104,14 +104,14 @@ class TermTable {
   struct Entry {
     std::uint64_t begin;  // of its text in text_
     std::uint64_t hash;
-    std::uint64_t last_text;  // the number of the last text that had it; 0 in a file, which no text has
+    std::uint64_t last_text;  // number of the last text that contained it, from 1; 0 in a file
     std::uint32_t length;     // of its text
-    std::uint32_t score;      // number of texts that had it, and what it has inherited
+    std::uint32_t score;      // number of texts that contained it, plus `inherited`
     std::uint32_t inherited;
     std::uint32_t is_chars;  // 0 or 1
   };
   struct Slot {
-    std::uint32_t tag = 0;  // of the hash: distinguishes most other terms without reading the entry
+    std::uint32_t tag = 0;  // part of the hash: rules out most other terms without reading their entries
     std::uint32_t id = kNone;
   };
 
@@ -119,7 +119,7 @@ class TermTable {
   std::uint64_t secret_hash(const Term& key) const;
   std::size_t secret_slot_of(const Term& key) const;
   std::size_t home(std::uint64_t hash) const { return hash & (slots_.size() - 1); }
-  /// The slot of the key, or the one to insert it in; kNoSlot if that is too far.
+  /// The slot of the key, or the empty slot where it would go; kNoSlot if that is too far.
   std::size_t slot_of(const Term& key) const {
     if (key_) [[unlikely]] {
       return secret_slot_of(key);
@@ -152,14 +152,14 @@ class TermTable {
   std::uint32_t limit_;
   std::uint64_t n_texts_ = 0;
   Buffer<Entry> entries_;
-  Buffer<char> text_;           // of all terms, and of some that have gone
-  std::size_t n_gone_ = 0;      // characters of these
+  Buffer<char> text_;           // texts of all terms, and of some that were replaced
+  std::size_t n_gone_ = 0;      // number of bytes of the latter
   Buffer<Slot> slots_;          // open addressing; see slots.hpp
-  std::optional<HashKey> key_;  // if too many terms have hashes that collide; never saved
-  // A heap of (score, id), smallest first, made when a place is needed for the first time. Scores in it may be out of
-  // date, but only too small.
+  std::optional<HashKey> key_;  // set if too many hashes of terms collide; never saved
+  // A heap of (score, id), smallest first, built when a term must be replaced for the first time. Scores in it may be
+  // outdated, but only too small.
   std::vector<std::uint64_t> rarest_;
-  std::vector<std::uint32_t> of_this_text_;  // ids that are not in the heap until the next text
+  std::vector<std::uint32_t> of_this_text_;  // ids that are kept out of the heap until the next text
 };
 
 }  // namespace oplt

@@ -7,10 +7,10 @@
 
 namespace oplt {
 
-/// Texts are written in order of ids, without those of terms that have gone, and terms belong to no present text: its
-/// learning is over.
+/// Writes the texts in order of ids, without those of replaced terms, and last_text as 0, because no text is being
+/// learnt.
 void TermTable::save(ArrayWriter& out, const std::string& prefix) const {
-  constexpr std::size_t kAppended = 4096;  // at a time: entries, or some more characters
+  constexpr std::size_t kAppended = 4096;  // entries, or about as many characters, written at a time
   out.put_one(prefix + "/n_texts", n_texts_);
   out.begin<Entry>(prefix + "/terms");
   std::vector<Entry> entries;
@@ -34,7 +34,7 @@ void TermTable::save(ArrayWriter& out, const std::string& prefix) const {
       text.clear();
     }
   }
-  const bool any_gone = limit_ > 0 && size() >= limit_;  // maybe; else the slots have been filled in order
+  const bool any_gone = limit_ > 0 && size() >= limit_;  // possibly; else the slots were filled in order of ids
   out.put(prefix + "/slots", key_ || any_gone ? public_slots() : slots_);
 }
 
@@ -56,7 +56,7 @@ TermTable TermTable::load(const ArrayReader& in, const std::string& prefix, std:
   return table;
 }
 
-/// What does not depend on other terms.
+/// Checks each entry by itself.
 void TermTable::check_entries() const {
   constexpr std::uint64_t kMostTexts = std::uint64_t{1} << 62;  // so that counting never overflows
   expect_format(n_texts_ <= kMostTexts, "the text features have an impossible number of texts");
@@ -64,7 +64,7 @@ void TermTable::check_entries() const {
   for (std::uint32_t id = 0; id < size(); ++id) {
     const Entry& entry = entries_[id];
     expect_format(entry.begin <= text_.size() && entry.length <= text_.size() - entry.begin && entry.is_chars <= 1,
-                  "a term of the text features reaches beyond the end of their text");
+                  "a term of the text features extends beyond the end of their text");
     expect_format(
         entry.inherited < entry.score && entry.score - entry.inherited <= n_texts_ && entry.last_text <= n_texts_,
         "a term of the text features has a wrong count");
@@ -85,7 +85,7 @@ void TermTable::check_entries() const {
 void TermTable::check() const {
   check_entries();
   std::size_t n_used = 0;
-  for (const Slot& slot : slots_) {  // before anything is looked for: a search ends at an empty slot
+  for (const Slot& slot : slots_) {  // before any lookup, which reads the terms of slots and ends at an empty one
     expect_format(slot.id == kNone || slot.id < size(),
                   "the hash table of the text features refers to a term that does not exist");
     n_used += slot.id != kNone ? 1 : 0;

@@ -19,8 +19,8 @@ namespace oplt {
 
 namespace {
 
-/// ln of a count. It is needed for every feature of every text, so logarithms of small numbers come from a table, and
-/// larger ones are computed from them.
+/// ln of a count. It is needed for every feature of every text, so small counts are looked up in a table, and larger
+/// ones are computed from it.
 double log_of(std::uint64_t count) {
   constexpr std::uint64_t kSize = 4096;
   static const auto table = [] {
@@ -33,7 +33,7 @@ double log_of(std::uint64_t count) {
   if (count < kSize) {
     return table[count];
   }
-  // count = 2^k head (1 + r) with head in [kSize / 2, kSize), so r < 2 / kSize and four terms of the series are exact.
+  // count = 2^k head (1 + r) with head in [kSize / 2, kSize), so r < 2 / kSize and four terms of the series suffice.
   const auto k = static_cast<int>(std::bit_width(count) - std::bit_width(kSize - 1));
   const std::uint64_t head = count >> k;
   const double r = static_cast<double>(count - (head << k)) / static_cast<double>(head << k);
@@ -41,12 +41,12 @@ double log_of(std::uint64_t count) {
   return k * 0.6931471805599453 + table[head] + series;
 }
 
-/// With hash_bits all texts are empty, and hashes decide.
+/// With hash_bits, all texts are empty, and the hashes determine the order.
 bool comes_before(const Term& a, const Term& b) {
   return std::tie(a.text, a.is_chars, a.hash) < std::tie(b.text, b.is_chars, b.hash);
 }
 
-/// Calls take(item, how often it occurs) for the distinct items of a sorted list.
+/// Calls take(item, number of occurrences) for each distinct item of a sorted list.
 template <class Item, class Take>
 void for_each_distinct(const std::vector<Item>& sorted, Take take) {
   for (std::size_t i = 0, end = 0; i < sorted.size(); i = end) {
@@ -58,7 +58,7 @@ void for_each_distinct(const std::vector<Item>& sorted, Take take) {
   }
 }
 
-/// Calls take(term) for each sequence of words.
+/// Calls take(term) for each word n-gram.
 template <class Take>
 void for_each_of_words(const Words& words, const TextParams& params, Take take) {
   for (std::size_t n = params.min_words; n <= params.max_words && n <= words.size() && n > 0; ++n) {
@@ -70,7 +70,7 @@ void for_each_of_words(const Words& words, const TextParams& params, Take take) 
 
 bool begins_char(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
 
-/// Calls take(term) for each sequence of characters, a word and the spaces around it at a time.
+/// Calls take(term) for each character n-gram of a word, including the spaces around it.
 template <class Take>
 void for_each_of_chars(std::string_view padded, const TextParams& params, Take take) {
   const auto next = [&](std::size_t i) {
@@ -113,7 +113,7 @@ void list_further(const NamedRows& rows, std::size_t i, TextRow& row) {
   std::sort(row.further.begin(), row.further.end());
 }
 
-/// Calls read(text, row) for each text and puts the scaled rows together.
+/// Calls read(text, row) for each text and concatenates the scaled rows.
 template <class Read>
 TextMatrix scaled_rows(Texts texts, Read read) {
   constexpr RowParams kScaled{.bias = false, .normalize = true};
@@ -165,8 +165,8 @@ TextFeatures TextFeatures::load(const ArrayReader& in, const std::string& prefix
 
 /// Finds the terms of a text. Sorts the known ones by id.
 ///
-/// The table is larger than the caches: one term at a time, most of the time would be spent waiting for memory. So each
-/// step is done for all terms before the next one, whose memory is prefetched meanwhile.
+/// The table is larger than the CPU caches, and a lookup of one term after the other would mostly wait for memory. So
+/// each step is done for all terms, prefetching what the next step reads.
 void TextFeatures::read(std::string_view text, TextRow& row) const {
   row.words.split(text, params_.words);
   const bool of_chunks = params_.max_chars > 0 && params_.words == WordRule::kSymbols;
@@ -208,7 +208,7 @@ void TextFeatures::look_up(TextRow& row) const {
   std::sort(row.known.begin(), row.known.end());
 }
 
-/// `log_n` is ln(1 + n) of the text's time, the same for all its terms.
+/// `log_n` is ln(1 + n), with the number n of texts so far.
 double TextFeatures::idf(FeatureId id, double log_n) const {
   return params_.idf ? 1.0 + log_n - log_of(1 + std::uint64_t{terms_.n_texts_with(id)}) : 1.0;
 }
@@ -227,7 +227,8 @@ void TextFeatures::learn(std::string_view text, TextRow& row) {
     terms_.count(id);
     put(id, frequency, log_n, row);
   });
-  // In sorted order, so that ids do not depend on the order of the words; after the known ones, which must stay.
+  // In sorted order, so that ids do not depend on the order of the words. Known terms were counted first, so that new
+  // ones do not replace them.
   std::sort(row.unknown.begin(), row.unknown.end(), comes_before);
   for_each_distinct(row.unknown, [&](const Term& key, std::size_t frequency) {
     if (const FeatureId id = terms_.add(key); id != kNone) {
@@ -245,7 +246,8 @@ void TextFeatures::find(std::string_view text, TextRow& row) const {
 void TextFeatures::learn_further(const NamedRows& rows, std::size_t i, TextRow& row) {
   scale_to_one(row.values);
   list_further(rows, i, row);
-  // As for a text: known ones first, which must stay. Hashed terms may share an id, which is counted once.
+  // As for a text, known ones first, so that new ones do not replace them. Hashed terms may share an id, which is
+  // counted once.
   for (const auto& [name, value] : row.further) {
     const FeatureId id = terms_.find(terms_.key(make_term(name, false)));
     if (id != kNone && !terms_.is_of_this_text(id)) {

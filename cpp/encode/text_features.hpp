@@ -20,27 +20,26 @@ namespace oplt {
 
 /// The defaults are defined in src/oplt/params.py.
 struct TextParams {
-  std::uint32_t min_words;  // word n-grams of this many words are terms; 0 and 0: none are
+  std::uint32_t min_words;  // range of the lengths of word n-grams; 0 and 0: no word n-grams
   std::uint32_t max_words;
-  std::uint32_t
-      min_chars;  // character n-grams of this many characters, including the spaces around a word; 0 and 0: none are
+  std::uint32_t min_chars;  // likewise for character n-grams, which include the spaces around a word
   std::uint32_t max_chars;
   bool idf;
   bool sublinear;
   std::uint32_t hash_bits;     // see TermTable
   std::uint32_t max_features;  // see TermTable
-  WordRule words;              // what a word is; of what characters are taken, see TextFeatures
+  WordRule words;              // what counts as a word; for character n-grams, see TextFeatures
 
   void validate() const;
 };
 
-/// One text's features, in an unspecified order, and working memory to find them.
+/// The features of one text, in an unspecified order, and working memory.
 struct TextRow {
   std::vector<FeatureId> ids;
   std::vector<Real> values;
 
   Words words;
-  Words chunks;  // what characters are taken of
+  Words chunks;  // the source of character n-grams
   std::vector<Term> keys;
   std::vector<FeatureId> known;
   std::vector<Term> unknown;
@@ -65,7 +64,7 @@ using Texts = std::span<const std::string_view>;
 /// 1 + ln((1 + n) / (1 + d)) for a term that occurs in d of the n texts learnt so far, or 1 without idf. Rows are not
 /// scaled: RowBuilder does that.
 ///
-/// Characters are taken of what lies between blanks, symbols included, if words may have symbols; else of the words.
+/// Character n-grams are taken from the words, or, if words may have symbols, from everything between two blanks.
 class TextFeatures {
  public:
   explicit TextFeatures(const TextParams& params);
@@ -76,23 +75,23 @@ class TextFeatures {
   /// Counts the terms of a text, new ones included, and computes its row from the updated counts.
   void learn(std::string_view text, TextRow& row);
 
-  /// The row of a text from the present counts. Unknown terms are left out.
+  /// Computes the row of a text from the current counts. Unknown terms are left out.
   void find(std::string_view text, TextRow& row) const;
 
-  /// Adds further features of example i to the row of its text, which is scaled to norm 1 first. They are stored as
-  /// terms that no text contains, and their values are used unchanged. The first function counts them with the text
-  /// that was learnt last.
+  /// Adds the further features of example i to the row of its text, which is scaled to norm 1 first. They are stored as
+  /// terms that no text can contain, and their values are used unchanged. learn_further() counts them as part of the
+  /// text that was learnt last.
   void learn_further(const NamedRows& rows, std::size_t i, TextRow& row);
   void find_further(const NamedRows& rows, std::size_t i, TextRow& row) const;
 
-  /// What the names of further features begin with among the terms.
+  /// Prefix of the names of further features among the terms.
   static constexpr char kFurther = '\x1d';
 
   /// The rows of many texts, ids ascending, scaled to norm 1 as a model does in training.
   TextMatrix learn_many(Texts texts);
   TextMatrix find_many(Texts texts) const;
 
-  /// See TermTable. The params are not part of it.
+  /// See TermTable. Does not save the params.
   void save(ArrayWriter& out, const std::string& prefix) const { terms_.save(out, prefix); }
   static TextFeatures load(const ArrayReader& in, const std::string& prefix, const TextParams& params);
   void check() const { terms_.check(); }

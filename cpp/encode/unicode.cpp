@@ -26,7 +26,7 @@ FoldedChar searched(char32_t c) {
   return result;
 }
 
-constexpr char32_t kCommon = 0x10000;  // nearly all characters of texts are below: a plain table
+constexpr char32_t kCommon = 0x10000;  // nearly all characters of texts are below this: they have a plain table
 
 std::vector<FoldedChar> common_chars() {
   std::vector<FoldedChar> table;
@@ -62,7 +62,7 @@ char32_t decode_utf8(std::string_view text, std::size_t& i) {
     }
     c = (c << 6) | (static_cast<unsigned char>(text[i + k]) & 0x3FU);
   }
-  constexpr char32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};  // anything smaller has a shorter form
+  constexpr char32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};  // rejects overlong encodings
   if (c < kSmallest[n_more] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) {
     return kNoChar;
   }

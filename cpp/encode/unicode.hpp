@@ -15,8 +15,8 @@ enum class CharKind : std::uint8_t {
   kOther,    // ends a word
   kWord,     // letters, numbers and '_': a run of them is a word
   kAlone,    // a letter of a script that puts no space between words (Han, Hiragana, Thai …): a word of its own
-  kMark,     // an accent, a vowel sign: belongs to the word before it; to nothing if there is none
-  kIgnored,  // a soft hyphen, a joiner: as if it were not there
+  kMark,     // an accent, a vowel sign: part of the word before it; ignored if there is none
+  kIgnored,  // a soft hyphen, a joiner: ignored
 };
 
 struct KindRange {
@@ -25,7 +25,7 @@ struct KindRange {
   CharKind kind;
 };
 
-/// Characters first, first + step, …, last, whose lower-case forms are `distance` further on.
+/// Characters first, first + step, …, last, whose lower-case forms are `distance` code points further on.
 struct FoldRange {
   char32_t first;
   char32_t last;
@@ -34,13 +34,13 @@ struct FoldRange {
 };
 
 struct FoldedChar {
-  char32_t folded;  // upper and lower case are the same (simple case folding: one character stays one)
+  char32_t folded;  // the character after simple case folding, which maps one character to one
   CharKind kind;
 };
 
 FoldedChar fold_char(char32_t c);
 
-/// What decode_utf8() returns for a byte that begins no character.
+/// Returned by decode_utf8() for a byte that does not begin a valid character.
 inline constexpr char32_t kNoChar = 0xFFFFFFFF;
 
 bool is_utf8(std::string_view text);
@@ -49,7 +49,7 @@ bool is_utf8(std::string_view text);
 /// kNoChar.
 char32_t decode_utf8(std::string_view text, std::size_t& i);
 
-/// Writes a character, 1 to 4 bytes, and returns where it ends.
+/// Writes a character, 1 to 4 bytes, and returns its end.
 char* encode_utf8(char32_t c, char* out);
 
 }  // namespace oplt

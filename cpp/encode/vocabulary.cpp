@@ -21,7 +21,7 @@ bool operator<(const Name& a, const Name& b) {
 
 std::uint64_t Vocabulary::public_hash(const Name& name) {
   std::uint64_t h = static_cast<std::uint64_t>(name.number);
-  for (const char c : name.text) {  // FNV-1a; the last lines below spread its weak low bits
+  for (const char c : name.text) {  // FNV-1a; the lines after the loop mix its weak low bits
     h = (h ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
   }
   h = (h ^ (h >> 32)) * 0x9E3779B97F4A7C15ULL;
@@ -32,7 +32,7 @@ std::uint64_t Vocabulary::secret_hash(const Name& name) const {
   return name.is_text() ? keyed_hash(*key_, name.text) : keyed_hash(*key_, static_cast<std::uint64_t>(name.number));
 }
 
-/// Where the name is, or could be put; kNoSlot if that is too far.
+/// The slot of the name, or the empty slot where it would go; kNoSlot if that is too far.
 std::size_t Vocabulary::slot_of(const Name& wanted) const {
   const std::size_t mask = slots_.size() - 1;
   std::size_t i = hash(wanted) & mask;
@@ -96,7 +96,7 @@ void Vocabulary::add(const Name& name) {
   }
 }
 
-/// False if there is no slot near enough.
+/// Returns false if there is no slot near enough.
 bool Vocabulary::insert(std::uint32_t id) {
   const std::size_t slot = slot_of(name(id));
   if (slot == kNoSlot) {
@@ -106,7 +106,7 @@ bool Vocabulary::insert(std::uint32_t id) {
   return true;
 }
 
-/// Puts all names into a table of the size that they need.
+/// Rebuilds the hash table, with the size that the number of names requires.
 void Vocabulary::fill() {
   slots_ = {};
   slots_.resize(n_slots_for(n_hashed_), kNone);
@@ -123,7 +123,7 @@ void Vocabulary::use_secret_hash() {
   fill();
 }
 
-/// The table that is saved if the present one has a secret key.
+/// The hash table that is saved if the current one has a secret key.
 Buffer<std::uint32_t> Vocabulary::public_slots() const {
   Buffer<std::uint32_t> slots;
   slots.resize(n_slots_for(n_hashed_), kNone);
@@ -209,7 +209,7 @@ Vocabulary Vocabulary::load(const ArrayReader& in, const std::string& prefix) {
   return result;
 }
 
-/// Before any name is looked for: a search ends at an empty slot, and reads the names that slots lead to.
+/// Must precede any lookup, which ends at an empty slot and reads the names to which slots refer.
 void Vocabulary::check_tables() const {
   std::uint64_t end = 0;
   for (const Entry& entry : names_) {
@@ -232,7 +232,7 @@ void Vocabulary::check_tables() const {
                 "the tables of a vocabulary have a wrong number of names");
 }
 
-/// Does what find() does, but compares names only if their hashes are equal.
+/// Like find(), but compares names only if their hashes are equal.
 bool Vocabulary::is_found(std::uint32_t id, std::span<const std::uint64_t> hashes) const {
   const Name wanted = name(id);
   if (is_direct(wanted)) {
@@ -252,7 +252,7 @@ bool Vocabulary::is_found(std::uint32_t id, std::span<const std::uint64_t> hashe
 }
 
 void Vocabulary::check() const {
-  constexpr std::uint32_t kAhead = 16;  // slots lie anywhere: most of the time would be spent waiting for them
+  constexpr std::uint32_t kAhead = 16;  // prefetch distance: slots are accessed in random order
   check_tables();
   std::vector<std::uint64_t> hashes(size());
   for (std::uint32_t id = 0; id < size(); ++id) {

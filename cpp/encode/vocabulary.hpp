@@ -28,7 +28,7 @@ struct Name {
 /// Integers before strings; integers by value, strings by their bytes.
 bool operator<(const Name& a, const Name& b);
 
-/// A list of names: as given, or as the column numbers of a matrix, which are not copied.
+/// A view of a list of names: any names, or column numbers of a matrix.
 struct NameList {
   std::span<const Name> names;
   std::span<const std::int32_t> numbers;  // used when names is empty
@@ -39,8 +39,8 @@ struct NameList {
 
 /// A growing map between names and dense ids 0, 1, 2, … in order of arrival.
 ///
-/// Names that arrive together (in one example) get their ids in sorted order, so that an example is a set: the order
-/// in which its features or labels are listed never matters.
+/// Names that arrive together (in one example) get their ids in sorted order, so that the order in which an example
+/// lists its features or labels never matters.
 class Vocabulary {
  public:
   std::uint32_t size() const { return static_cast<std::uint32_t>(names_.size()); }
@@ -78,9 +78,9 @@ class Vocabulary {
   struct Entry {
     std::uint64_t begin_or_number;  // where the text begins in text_, or the integer
     std::uint32_t length;           // 0: an integer
-    std::uint32_t unused = 0;       // no padding, whose bytes could be anything
+    std::uint32_t unused = 0;       // instead of padding, whose bytes are undefined
   };
-  // Looks up by Name although the table holds ids only, so each text is stored once.
+  // The table holds only ids, and lookups compare the names of the ids, so that each text is stored once.
   static std::uint64_t public_hash(const Name& name);
   std::uint64_t hash(const Name& name) const { return key_ ? secret_hash(name) : public_hash(name); }
   std::uint64_t secret_hash(const Name& name) const;
@@ -94,15 +94,15 @@ class Vocabulary {
   void check_tables() const;
   bool is_found(std::uint32_t id, std::span<const std::uint64_t> hashes) const;
 
-  // Column numbers of a matrix are small integers: a plain table for those below this bound, hashing for the rest.
+  // Column numbers of a matrix are small integers: those below this bound have a plain table, the others are hashed.
   static constexpr std::int64_t kDirect = 1 << 22;
 
   Buffer<Entry> names_;
   Buffer<char> text_;             // all strings, concatenated
   Buffer<std::uint32_t> direct_;  // integer -> id
-  // Open addressing: ids of all names that are not in direct_, as if put there in ascending order. See slots.hpp.
+  // Open addressing: ids of all names that are not in direct_, as if inserted in ascending order. See slots.hpp.
   Buffer<std::uint32_t> slots_;
-  std::optional<HashKey> key_;  // if too many names have hashes that collide; never saved
+  std::optional<HashKey> key_;  // set if too many hashes of names collide; never saved
   std::uint32_t n_hashed_ = 0;
 };
 

@@ -31,14 +31,14 @@ struct CharRange {
   char32_t last;
 };
 
-/// Pictures that people write as they write words. Not all of Unicode's symbols: most of those are decoration.
+/// Emoji that are used like words. Does not include all Unicode symbols, most of which are decoration.
 constexpr CharRange kEmoji[] = {
     {0x231A, 0x231B}, {0x23E9, 0x23FA}, {0x2600, 0x27BF},   {0x2B05, 0x2B07},
     {0x2B1B, 0x2B1C}, {0x2B50, 0x2B55}, {0x1F000, 0x1FAFF},
 };
-constexpr CharRange kFlagLetters{0x1F1E6, 0x1F1FF};  // two of them are a flag
-constexpr CharRange kSkinTones{0x1F3FB, 0x1F3FF};    // belong to the picture before them
-constexpr char32_t kAsPicture = 0xFE0F;              // a heart with it is no other word than one without
+constexpr CharRange kFlagLetters{0x1F1E6, 0x1F1FF};  // two of them form a flag
+constexpr CharRange kSkinTones{0x1F3FB, 0x1F3FF};    // modify the emoji before them
+constexpr char32_t kAsPicture = 0xFE0F;              // emoji variation selector: ignored
 
 constexpr bool is_in(const CharRange& range, char32_t c) { return c >= range.first && c <= range.last; }
 
@@ -66,8 +66,8 @@ bool continues_word(std::string_view text, std::size_t i) {
                                                      fold_char(decode_utf8(text, i)).kind == CharKind::kWord));
 }
 
-/// How many of the bytes at i, behind the letters of a word, are its last ones: "++" always, "+" and "#" if no letter
-/// follows. So `C++11` has the word `c++`, and `a+b` has not `a+`.
+/// Number of bytes at i, after the letters of a word, that belong to the word: "++" always, "+" and "#" only if no
+/// letter follows. So `C++11` contains the word `c++`, but `a+b` does not contain `a+`.
 std::size_t n_symbols_of_word(std::string_view text, std::size_t i) {
   const std::size_t end = text.find_first_not_of("+#", i);
   const std::string_view run = text.substr(i, (end == std::string_view::npos ? text.size() : end) - i);
@@ -79,7 +79,7 @@ std::size_t n_symbols_of_word(std::string_view text, std::size_t i) {
 
 }  // namespace
 
-/// Begins, continues and ends words, one character after the other.
+/// Builds words character by character.
 class Words::Builder {
  public:
   explicit Builder(Words& words) : words_(words), out_(words.buffer_.data()) { *out_++ = ' '; }
@@ -97,7 +97,7 @@ class Words::Builder {
     }
   }
 
-  /// A picture is a word; so are the two letters of a flag.
+  /// An emoji is a word by itself; so are the two letters of a flag together.
   void take_emoji(char32_t c) {
     const bool ends_flag = flag_is_open_ && is_in(kFlagLetters, c);
     const bool belongs = open_ != CharKind::kOther && is_in(kSkinTones, c);
@@ -109,7 +109,7 @@ class Words::Builder {
     flag_is_open_ = !ends_flag && is_in(kFlagLetters, c);
   }
 
-  /// Part of a word, whatever it is.
+  /// Takes any character as part of a word.
   void take_any(char32_t c) {
     if (open_ == CharKind::kOther) {
       begin_word(CharKind::kWord);
@@ -132,7 +132,7 @@ class Words::Builder {
       end_word();
       begin_word(CharKind::kWord);
     }
-    char* out = out_;  // a local one stays in a register
+    char* out = out_;  // a local variable stays in a register
     for (char c = 0; i < text.size() && (c = ascii(text[i])) != 0; ++i) {
       *out++ = c;
     }
@@ -162,13 +162,13 @@ class Words::Builder {
   Words& words_;
   char* out_;
   std::size_t begin_ = 0;
-  CharKind open_ = CharKind::kOther;  // what the word that is being read began with; kOther: none is
+  CharKind open_ = CharKind::kOther;  // kind of the first character of the current word; kOther: between words
   bool flag_is_open_ = false;
 };
 
 void Words::split(std::string_view text, WordRule rule) {
   words_.clear();
-  // A folded character is longer by a byte at most, and only one of two bytes is; each may end with a space.
+  // Upper bound: folding adds at most one byte, only to characters of two bytes, and each may be followed by a space.
   const std::size_t most = 2 * text.size() + 2;
   if (buffer_.size() < most) {
     buffer_.resize(most);
@@ -204,7 +204,7 @@ void Words::split_words(std::string_view text, Builder& builder, bool with_symbo
       if (with_symbols && is_emoji(c)) {
         builder.take_emoji(c);
       } else if (!with_symbols || c != kAsPicture) {
-        builder.take(fold_char(c));  // kNoChar is of no kind: it ends a word
+        builder.take(fold_char(c));  // kNoChar has kind kOther, which ends a word
       }
     }
   }

@@ -48,7 +48,7 @@ class Words {
     std::size_t end;
   };
 
-  std::string buffer_;  // only grows: what is behind the last word is left over from longer texts
+  std::string buffer_;  // only grows: the content after the last word is left over from longer texts
   std::vector<Bounds> words_;
 };
 

@@ -17,7 +17,7 @@ void pause() {
 
 }  // namespace
 
-/// Held for a few instructions only, hence a loop instead of a mutex.
+/// A spin lock instead of a mutex, because it is held for a few instructions only.
 class DeferredSteps::QueueLock {
  public:
   explicit QueueLock(Queue& queue) : queue_(queue) {
@@ -34,9 +34,9 @@ class DeferredSteps::QueueLock {
 };
 
 void DeferredSteps::begin_batch(Blocks& blocks, HelperPool& helpers, std::size_t worker) {
-  forget_batch();  // one that failed
+  forget_batch();  // if the last one failed
   if (blocks_ != &blocks) {
-    queues_.clear();  // they refer to the blocks of another tree, or of the same one before it was copied
+    queues_.clear();  // they point to blocks of another tree, or of this tree before it was copied
     blocks_ = &blocks;
   }
   helpers_ = &helpers;
@@ -73,8 +73,7 @@ void DeferredSteps::take(const Step* steps, Queue& queue, BlockScratch& scratch)
   }
 }
 
-/// Applies the updates of a queue until it is empty, unless another thread is already doing so, which then applies
-/// these, too.
+/// Applies the updates of a queue until it is empty. Returns at once if another thread is already doing so.
 void DeferredSteps::help(Queue& queue, BlockScratch& scratch) const {
   bool mine = false;
   while (true) {
@@ -95,20 +94,21 @@ void DeferredSteps::help(Queue& queue, BlockScratch& scratch) const {
     try {
       take(steps, queue, scratch);
     } catch (...) {
-      queue.busy.store(false, std::memory_order_release);  // the steps are lost, and the batch fails
+      queue.busy.store(false, std::memory_order_release);  // the updates are lost, but the whole batch fails anyway
       queue.busy.notify_one();
       throw;
     }
   }
 }
 
-/// The owner alone adds steps, so once none wait and no helper is at it, the block is the owner's.
+/// Only the owner adds updates, so once the queue is empty and no helper is busy with it, the owner has exclusive
+/// access to the block.
 void DeferredSteps::make_ready(Queue& queue) {
   const Step* steps = nullptr;
   for (bool taken = false; !taken;) {
     queue.busy.wait(true, std::memory_order_acquire);
     const QueueLock lock(queue);
-    taken = !queue.busy.load(std::memory_order_acquire);  // a helper may have come first
+    taken = !queue.busy.load(std::memory_order_acquire);  // a helper may have taken it since
     steps = taken ? std::exchange(queue.first, nullptr) : nullptr;
   }
   take(steps, queue, scratches_[owner_]);
@@ -142,7 +142,7 @@ std::uint64_t DeferredSteps::end_batch() {
 std::uint64_t DeferredSteps::forget_batch() {
   std::uint64_t n_updates = 0;
   for (Queue* queue : touched_) {
-    const QueueLock lock(*queue);  // helpers may still come, to find nothing
+    const QueueLock lock(*queue);  // helpers may still look for work
     queue->first = nullptr;        // not empty only after a failure
     n_updates += std::exchange(queue->n_updates, 0);
   }

@@ -20,18 +20,17 @@ namespace oplt {
 /// The pending updates of the sibling blocks of a tree.
 ///
 /// The classifiers of different blocks are independent of each other. So an update need not be applied immediately: it
-/// waits in the queue of its block, and the queue is processed, in order, when the block is needed or the batch ends.
-/// The result is bit for bit the same, but a block is updated while it is in the cache, and different blocks can be
-/// updated by different threads: the thread that has taken a queue has exclusive access to its block, and needs no
-/// lock.
+/// waits in the queue of its block, which is processed, in order, when the block is needed or the batch ends. The
+/// result is the same bit for bit, but a block gets many updates while it is in the cache, and different threads can
+/// update different blocks: the thread that has taken a queue has exclusive access to its block and needs no lock.
 ///
 /// One thread, the owner of the batch, calls the members; helpers apply the updates offered to them.
 class DeferredSteps {
  public:
   explicit DeferredSteps(const LearningParams& params) : params_(params) {}
 
-  /// `blocks`, to which the owner may add others, and `helpers` live until the end of the batch. `worker` is the
-  /// owner's number among the pool's threads.
+  /// `blocks` and `helpers` must live until the end of the batch; the owner may add blocks. `worker` is the owner's
+  /// index among the threads of the pool.
   void begin_batch(Blocks& blocks, HelperPool& helpers, std::size_t worker);
 
   /// Adds an update of the block. The row and the positives must live until the end of the batch.
@@ -40,13 +39,12 @@ class DeferredSteps {
   /// The block, after all its pending updates.
   Shared<SiblingBlock>& ready(BlockId id);
 
-  /// Offers the pending updates to helpers, while the owner continues. To be called seldom, so that each block
-  /// accumulates some work.
+  /// Offers the pending updates to helpers, while the owner continues. Call it rarely, so that each block accumulates
+  /// some work.
   void offer();
 
-  /// Applies all pending updates; afterwards no helper is working on a block, although some may still look for work:
-  /// this object must live until the pool has finished. Returns the number of updates of single classifiers in the
-  /// batch.
+  /// Applies all pending updates. Afterwards no helper is working on a block, but some may still look for work, so this
+  /// object must live until the pool has finished. Returns the number of updates of single classifiers in the batch.
   std::uint64_t end_batch();
 
  private:
@@ -58,10 +56,11 @@ class DeferredSteps {
   };
 
   struct Queue {
-    alignas(64) Shared<SiblingBlock>* block = nullptr;  // apart from what follows: a helper writes here while the owner
-    std::uint64_t n_updates = 0;                        // adds to the queue
-    alignas(64) std::atomic<bool> busy{false};          // a helper takes steps of the block
-    std::atomic_flag locked;                            // guards the queue, and the change of busy to true
+    // Two cache lines: a helper writes to the first one while the owner adds to the queue in the second one.
+    alignas(64) Shared<SiblingBlock>* block = nullptr;
+    std::uint64_t n_updates = 0;
+    alignas(64) std::atomic<bool> busy{false};  // a helper is updating the block
+    std::atomic_flag locked;                    // guards the list, and setting busy to true
     Step* first = nullptr;
     Step* last = nullptr;
   };
@@ -78,10 +77,10 @@ class DeferredSteps {
   Blocks* blocks_ = nullptr;
   HelperPool* helpers_ = nullptr;
   std::size_t owner_ = 0;
-  std::deque<Queue> queues_;             // by block; they never move, since helpers keep pointers to them
+  std::deque<Queue> queues_;             // by block; a deque, because helpers keep pointers to them
   SpanPool<Step> steps_;                 // of the batch
-  std::vector<Queue*> touched_;          // queues that have got steps in the batch, some more than once
-  std::size_t n_offered_ = 0;            // of these
+  std::vector<Queue*> touched_;          // queues that got updates in the batch; some are listed more than once
+  std::size_t n_offered_ = 0;            // how many of touched_ have been offered
   std::vector<BlockScratch> scratches_;  // by worker
 };
 

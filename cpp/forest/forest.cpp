@@ -12,22 +12,23 @@ namespace oplt {
 
 namespace {
 
-constexpr std::size_t kNamed = 20;  // minimum number of labels requested from each tree, if k is small
+constexpr std::size_t kNamed = 20;  // request at least this many labels from each tree, even if k is smaller
 
-/// The search options for one tree, wide enough not to miss labels that are good on average.
+/// The search options for each tree, wide enough not to miss labels that are good on average.
 SearchParams asked_of_each(const SearchParams& params, std::size_t n_trees) {
   SearchParams asked = params;
   if (params.top_k > 0) {
     asked.top_k = std::max(kNamed, params.top_k);
     asked.threshold = 0;
   } else {
-    // A label whose mean reaches the threshold does so in some tree; what others add to it may be less.
+    // A label whose mean reaches the threshold may be below it in some trees, whose probabilities count, too.
     asked.threshold = params.threshold / static_cast<Real>(n_trees);
   }
   return asked;
 }
 
-/// Adds up the probabilities of each label, in double and from the smallest on, whatever tree they come from.
+/// The mean probability of each label. Sums in double precision and ascending order, so that the order of the trees
+/// does not matter.
 std::vector<ScoredLabel> mean_of(std::vector<ScoredLabel> named, std::size_t n_trees) {
   std::sort(named.begin(), named.end(), [](const ScoredLabel& a, const ScoredLabel& b) {
     return a.label != b.label ? a.label < b.label : a.probability < b.probability;

@@ -22,7 +22,7 @@ namespace oplt {
 /// A copy shares everything with the original until one of the two is written.
 struct Forest {
   std::vector<Plt> trees;
-  Shared<KeptExamples> warm_up;  // all examples so far, while there is a warm-up (ForestLearner); else none
+  Shared<KeptExamples> warm_up;  // all examples so far during a warm-up (ForestLearner), else empty
 
   /// The labels that `params` asks for, most probable first; equally probable ones by ascending label id. A label's
   /// probability is its mean over the trees. Each tree returns its best labels; a label that a tree does not return
@@ -34,7 +34,7 @@ struct Forest {
   std::uint64_t n_examples() const { return first().n_examples(); }
   /// Of the deepest tree.
   std::uint32_t depth() const;
-  /// Of all trees together, as is what follows.
+  // Sums over all trees:
   std::uint64_t n_updates() const;
   std::size_t n_cells() const;
   std::size_t memory_of_trees() const;

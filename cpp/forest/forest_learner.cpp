@@ -11,8 +11,9 @@
 
 namespace oplt {
 
-// Varying the width makes trees differ more than varying alpha, and improves precision more than random trees do. One
-// more leaf per tree makes them differ even where the arity cannot be halved, and from the fourth tree on.
+// Varying the arity and max_leaves makes trees differ more than varying alpha, and improves precision more than random
+// trees do. Adding the tree's number to max_leaves makes trees differ even if the arity cannot be halved, and from the
+// fourth tree on.
 TreeParams ForestParams::of_tree(std::uint32_t number) const {
   const std::uint64_t leaves = std::uint64_t{tree.max_leaves} * (number % 3 == 2 ? 2 : 1) + number;
   TreeParams params = tree;
@@ -54,7 +55,7 @@ void ForestLearner::expect_learnable(const Forest& forest) const {
     learners_[i].expect_learnable(forest.trees[i]);
   }
   if (forest.warm_up->size() != (n_left_to_warm_up(forest) > 0 ? forest.n_examples() : 0)) {
-    throw FormatError("examples for the warm-up are missing, or there are too many");
+    throw FormatError("the number of examples kept for the warm-up does not match the settings");
   }
 }
 
@@ -89,9 +90,9 @@ void ForestLearner::learn_trees(Forest& forest, std::span<const Example> batch, 
   helpers.finish();
 }
 
-/// Must not be interrupted: half-way, there would be no tree.
+/// Must not be interrupted: part-way, the forest would have no usable trees.
 void ForestLearner::finish_warm_up(Forest& forest, HelperPool& helpers) {
-  helpers.finish();  // with the learners, which end here
+  helpers.finish();  // they may still use the learners, which are replaced here
   const Shared<KeptExamples> kept = std::exchange(forest.warm_up, {});
   std::vector<Example> examples;
   for (std::size_t i = 0; i < kept->size(); ++i) {

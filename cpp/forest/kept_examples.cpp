@@ -18,7 +18,7 @@ bool ascends(std::span<const std::uint32_t> ids) {
   return std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) == ids.end();
 }
 
-/// What lies before the end number i.
+/// The part of `values` that belongs to example i.
 template <class T>
 std::span<const T> piece(const Buffer<T>& values, const Buffer<std::uint64_t>& ends, std::size_t i) {
   const std::uint64_t begin = i == 0 ? 0 : ends[i - 1];

@@ -12,13 +12,13 @@
 
 namespace oplt {
 
-/// Examples that are kept beyond the call that passed them, concatenated.
+/// Copies of examples, concatenated.
 class KeptExamples {
  public:
   void add(const Example& example);
 
   std::size_t size() const { return weights_.size(); }
-  /// Valid until the next one is added.
+  /// Valid until the next example is added.
   Example operator[](std::size_t i) const;
 
   std::size_t memory_bytes() const;

@@ -59,7 +59,7 @@ std::span<const Real> Plt::to_probabilities(std::span<const Real> scores, NodeSc
   return scratch.probabilities;
 }
 
-/// The root's own, then those of the nodes, ascending.
+/// The block of the root's own classifier, then those of the nodes, ascending.
 std::vector<BlockId> Plt::blocks_by_node() const {
   std::vector<BlockId> order{kRootBlock};
   std::copy_if(block_of_->begin(), block_of_->end(), std::back_inserter(order), [](BlockId id) { return id != kNone; });
@@ -116,7 +116,7 @@ void Plt::save(ArrayWriter& out, const std::string& prefix) const {
   save_blocks(*blocks_, blocks_by_node(), out, prefix);
   out.begin<BlockId>(prefix + "/block_of");
   BlockId next = kRootBlock;
-  for (const BlockId id : *block_of_) {  // as they are numbered in the file
+  for (const BlockId id : *block_of_) {  // renumbered, in the order in which the blocks were saved
     const BlockId saved = id == kNone ? kNone : ++next;
     out.append(std::span(&saved, 1));
   }

@@ -24,7 +24,7 @@ namespace oplt {
 /// (Plt::child_probabilities).
 enum class Loss : std::uint8_t { kLogistic, kSquaredHinge };
 
-/// Throws InvalidParameter, listing the names there are, if there is no loss of this name.
+/// Throws InvalidParameter, listing the valid names, if there is no loss of this name.
 Loss loss_from_name(std::string_view name);
 
 /// Working memory of one predicting thread.
@@ -33,8 +33,8 @@ struct NodeScratch {
   std::vector<Real> probabilities;
 };
 
-/// A probabilistic label tree: a tree of labels, and a linear classifier in each node for "some label below is
-/// relevant, given that one below the parent is". The trained state, whether trained online or in batch.
+/// A probabilistic label tree, trained online or in batch: a tree of labels, and in each node a linear classifier for
+/// "some label below this node is relevant, given that one below its parent is".
 ///
 /// A copy shares all parts with the original (copy on write); only a learner writes (PltLearner).
 class Plt {
@@ -42,8 +42,8 @@ class Plt {
   /// Untrained classifiers, for the children of all internal nodes.
   explicit Plt(LabelTree tree, std::uint64_t random_state = 0);
 
-  /// Batch-trained classifiers: the block of the root's own classifier, then those of the internal nodes by ascending
-  /// node.
+  /// Batch-trained classifiers. `blocks` has the block of the root's own classifier, then those of the internal nodes,
+  /// ascending.
   Plt(LabelTree tree, Loss loss, std::vector<SiblingBlock> blocks, std::uint64_t n_examples);
 
   /// P(some label is relevant | x).
@@ -60,8 +60,8 @@ class Plt {
   /// Number of updates of single classifiers since the tree was created or loaded.
   std::uint64_t n_updates() const { return n_updates_; }
   std::size_t n_cells() const;
-  /// Weights of the children of a node and of its auxiliary classifier. Those of all nodes, with those of the
-  /// root's own classifier, add up to n_cells().
+  /// Number of weights of the children of v and of its auxiliary classifier. n_cells() is the sum over all nodes, plus
+  /// the weights of the root's own classifier.
   std::size_t n_cells_of(NodeId v) const { return has_block(v) ? block(v).n_cells() : 0; }
   std::size_t memory_bytes() const;
 
@@ -73,12 +73,12 @@ class Plt {
   std::vector<Cell> classifier(NodeId v) const;
   std::optional<std::vector<Cell>> auxiliary_classifier(NodeId v) const;
 
-  /// A copy for prediction only: no accumulators, no auxiliary classifiers, no weights smaller than `prune`. With
-  /// `half`, weights are rounded to half precision.
+  /// A copy for prediction only: no accumulators, no auxiliary classifiers, no weights below `prune` in absolute value.
+  /// With `half`, weights are rounded to half precision.
   Plt for_prediction(Real prune, bool half = false) const;
 
   void save(ArrayWriter& out, const std::string& prefix) const;
-  /// Throws FormatError unless each internal node has a block that fits it; check() checks the content of the blocks.
+  /// Throws FormatError unless each internal node has a matching block; check() checks the content of the blocks.
   static Plt load(const ArrayReader& in, const std::string& prefix, Loss loss);
   /// Throws FormatError unless the loaded tree is consistent with a model that has this number of features.
   void check(std::uint32_t n_features) const;
@@ -97,7 +97,7 @@ class Plt {
   Shared<Blocks> blocks_;
   Shared<Buffer<BlockId>> block_of_;  // by node: its children's classifiers and its auxiliary one; kNone if neither
   Loss loss_ = Loss::kLogistic;
-  Random random_;  // of the policy
+  Random random_;  // for the policy
   std::uint64_t n_examples_ = 0;
   std::uint64_t n_updates_ = 0;
 };

@@ -38,7 +38,7 @@ void PltLearner::expect_learnable(const Plt& plt) const {
   for (NodeId v = 0; v < plt.n_nodes(); ++v) {
     const bool auxiliary = policy_.may_choose(plt.tree(), v);
     if ((plt.has_block(v) && plt.block(v).has_auxiliary()) != auxiliary || plt.has_block(v) < !plt.tree().is_leaf(v)) {
-      throw FormatError("node " + std::to_string(v) + " of a tree " + (auxiliary ? "lacks an" : "has a superfluous") +
+      throw FormatError("node " + std::to_string(v) + " of a tree " + (auxiliary ? "lacks an" : "has an unexpected") +
                         " auxiliary classifier");
     }
   }
@@ -103,7 +103,7 @@ void PltLearner::extend(Plt& plt, LabelId label, Extension extension) {
     const BlockId old = block_of[v];
     SiblingBlock above = steps_.ready(old)->parent_block();
     if (!tree.is_leaf(inserted) || policy_.may_choose(tree, inserted)) {
-      block_of[inserted] = old;  // the old block moves down as it is
+      block_of[inserted] = old;  // the old block moves down unchanged
       block_of[v] = add_block(std::move(above));
     } else {
       steps_.ready(old) = Shared(std::move(above));
@@ -137,7 +137,7 @@ void PltLearner::update_classifiers(const Plt& plt, const Example& example) {
   std::sort(on_.begin(), on_.end());
   on_.erase(std::unique(on_.begin(), on_.end()), on_.end());
 
-  const std::span<std::uint32_t> positions = positives_.allocate(on_.size());  // the steps keep parts of it
+  const std::span<std::uint32_t> positions = positives_.allocate(on_.size());  // deferred updates refer to it
   for (std::size_t i = 0; i < on_.size();) {
     const NodeId parent = on_[i].first;
     const std::size_t begin = i;

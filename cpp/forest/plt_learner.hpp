@@ -19,21 +19,21 @@ namespace oplt {
 /// Trains a probabilistic label tree online (OPLT, Algorithms 2-8 of the paper). The tree grows with the stream.
 ///
 /// It is proper, bit for bit: after any stream, the classifiers are those that IPLT (Algorithm 1) would have trained on
-/// the same stream with the final tree. The trained state is all in the Plt; a learner has only working memory, and
-/// each trains one tree.
+/// the same stream with the final tree. The trained state is all in the Plt; a learner trains one tree and holds only
+/// parameters and working memory.
 class PltLearner {
  public:
   PltLearner(const TreeParams& tree, const LearningParams& learning) : policy_(tree), steps_(learning) {}
 
-  /// Prepares a tree for this learner: gives the nodes that may be extended an auxiliary classifier.
+  /// Prepares an untrained tree for this learner: adds an auxiliary classifier to each node that may be extended.
   void adopt(Plt& plt) const;
 
   /// Throws FormatError unless the tree has the auxiliary classifiers and accumulators that training needs.
   void expect_learnable(const Plt& plt) const;
 
-  /// OPLT.Train, Algorithm 3, on the examples of a batch. Their rows must live until it returns; then all updates have
-  /// been applied. The result depends neither on the helpers nor on how a stream is split into batches. If it throws,
-  /// the tree must not be used any more. `worker` is the calling thread's number in the pool.
+  /// OPLT.Train, Algorithm 3, on a batch of examples. All updates have been applied when it returns. The result depends
+  /// neither on the helpers nor on how a stream is split into batches. If it throws, the tree is unusable. `worker` is
+  /// the calling thread's index in the pool.
   void learn(Plt& plt, std::span<const Example> batch, HelperPool& helpers, std::size_t worker = 0);
 
  private:

@@ -18,12 +18,12 @@ bool more_probable(const ScoredNode& a, const ScoredNode& b) {
 
 bool less_probable(const ScoredNode& a, const ScoredNode& b) { return more_probable(b, a); }
 
-/// The labels found so far: the k best, or all, that reach the threshold.
+/// The labels found so far that reach the threshold: the k best, or all of them.
 class Found {
  public:
   explicit Found(const SearchParams& params) : top_k_(params.top_k), threshold_(params.threshold) {}
 
-  /// Whether a label of this probability could still be wanted.
+  /// Whether a label of this probability could still be among the results.
   bool wants(Real probability) const {
     return probability >= threshold_ && (!full() || probability >= labels_.front().probability);
   }
@@ -40,7 +40,7 @@ class Found {
       labels_.pop_back();
     }
     labels_.push_back(candidate);
-    std::push_heap(labels_.begin(), labels_.end(), better);  // the worst is on top
+    std::push_heap(labels_.begin(), labels_.end(), better);  // the worst label is on top
   }
 
   std::vector<ScoredLabel> sorted() && {
@@ -56,7 +56,7 @@ class Found {
   std::vector<ScoredLabel> labels_;
 };
 
-/// Offers the leaves among the children of a node and calls visit(child) for the others that are still wanted.
+/// Offers the leaves among the children of a node, and calls visit(child) for each other child worth expanding.
 template <class Visit>
 void expand(const Plt& plt, RowView x, ScoredNode parent, Found& found, NodeScratch& scratch, Visit visit) {
   const LabelTree& tree = plt.tree();
@@ -64,7 +64,7 @@ void expand(const Plt& plt, RowView x, ScoredNode parent, Found& found, NodeScra
   const std::span<const NodeId> children = tree.children(parent.node);
   for (std::size_t i = 0; i < children.size(); ++i) {
     const ScoredNode child{children[i], parent.probability * probabilities[i]};
-    if (!found.wants(child.probability)) {  // first: most are not, and reading the node is a cache miss
+    if (!found.wants(child.probability)) {  // tested first: most fail, and reading the node is a cache miss
       continue;
     }
     if (tree.is_leaf(child.node)) {
@@ -89,9 +89,9 @@ void best_first(const Plt& plt, RowView x, ScoredNode root, Found& found, Search
   }
 }
 
-/// The n most probable, the first first: what they lead to makes most others unwanted.
+/// Keeps the n most probable nodes, sorted: the labels found below the first ones exclude most of the others.
 void keep_best(std::vector<ScoredNode>& nodes, std::size_t n) {
-  const auto before = [](const ScoredNode& a, const ScoredNode& b) { return more_probable(a, b); };  // to be inlined
+  const auto before = [](const ScoredNode& a, const ScoredNode& b) { return more_probable(a, b); };  // can be inlined
   if (n < nodes.size()) {
     std::nth_element(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(n), nodes.end(), before);
     nodes.resize(n);

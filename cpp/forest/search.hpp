@@ -44,7 +44,7 @@ struct SearchScratch {
 /// `beam` most probable nodes of each level are expanded.
 std::vector<ScoredLabel> search(const Plt& plt, RowView x, const SearchParams& params, SearchScratch& scratch);
 
-/// Those of the labels that `params` asks for, in the same order. `labels` are distinct.
+/// The same selection from given labels, which must be distinct.
 std::vector<ScoredLabel> best_of(std::span<const ScoredLabel> labels, const SearchParams& params);
 
 }  // namespace oplt

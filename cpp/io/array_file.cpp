@@ -31,10 +31,10 @@ struct Trailer {
 };
 static_assert(sizeof(Trailer) == 40);
 
-/// Of an entry of the table, beside its name.
+/// Size of an entry of the table of contents, without its name.
 constexpr std::size_t kEntryBytes = 4 + 4 + 8 + 8 + sizeof(Checksum::Value);
 
-/// Zero bytes that bring an offset to the next boundary.
+/// Number of zero bytes between an offset and the next boundary.
 std::size_t padding(std::uint64_t offset) {
   return static_cast<std::size_t>((kArrayAlignment - offset % kArrayAlignment) % kArrayAlignment);
 }
@@ -105,7 +105,7 @@ void check_header(Bytes file) {
   }
 }
 
-/// The bytes of the table of contents, as they were written.
+/// The bytes of the table of contents. Throws FormatError unless they are as they were written.
 Bytes table_of(Bytes file) {
   Trailer trailer;
   std::memcpy(&trailer, file.last(sizeof(Trailer)).data(), sizeof(Trailer));
@@ -134,7 +134,7 @@ ArrayEntry take_entry(Cursor& cursor) {
   return entry;
 }
 
-/// In order of writing. Only zeros, up to the next boundary, lie between an array and what follows.
+/// The entries in the order in which they were written. Only zero padding may lie between two arrays.
 std::vector<ArrayEntry> entries_of(Bytes table, std::uint64_t arrays_end) {
   Cursor cursor(table);
   const auto n = cursor.take<std::uint32_t>();
@@ -228,7 +228,7 @@ void ArrayWriter::flush() {
 Checksum::Value ArrayWriter::finish() {
   end_array();
   std::vector<ArrayEntry> by_name = entries_;
-  sort_by_name(by_name);  // a name twice: the file could not be read
+  sort_by_name(by_name);  // throws if a name occurs twice: the file could not be read
   std::vector<std::byte> table;
   append_to(table, static_cast<std::uint32_t>(entries_.size()));
   for (const ArrayEntry& entry : entries_) {
@@ -253,7 +253,7 @@ ArrayReader::ArrayReader(std::span<const std::byte> file, std::shared_ptr<const 
   const Bytes table = table_of(file_);
   entries_ = entries_of(table, file_.size() - sizeof(Trailer) - table.size());
   sort_by_name(entries_);
-  // Values must be aligned in memory, and views must have an owner: they are taken for values of their own otherwise.
+  // Values must be aligned in memory, and views must have an owner, without which a Buffer would count as owned.
   if (owner_ == nullptr || reinterpret_cast<std::uintptr_t>(file_.data()) % alignof(std::max_align_t) != 0) {
     auto copy = std::make_shared<std::vector<std::max_align_t>>(file_.size() / sizeof(std::max_align_t) + 1);
     std::memcpy(copy->data(), file_.data(), file_.size());

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// A file of named arrays of plain values, little-endian: docs/format.md describes it. What is written is streamed to a
-// function that the caller supplies; what is read is a view of bytes that the caller has, such as a mapped file. The
-// core opens no files. Equal models write equal bytes.
+// A file of named arrays of plain values, little-endian; docs/format.md describes it. The core opens no files: a writer
+// streams bytes to a function that the caller supplies, and a reader gives views of the caller's bytes, such as a
+// mapped file. Equal models write equal bytes.
 #pragma once
 
 #include <bit>
@@ -29,7 +29,7 @@ static_assert(std::endian::native == std::endian::little, "the format is little-
 /// The location of an array in a file.
 struct ArrayEntry {
   std::string name;
-  std::uint32_t value_bytes = 0;  // of one value
+  std::uint32_t value_bytes = 0;  // size of one value
   std::uint64_t offset = 0;       // a multiple of kArrayAlignment
   std::uint64_t n_bytes = 0;
   Checksum::Value checksum{};
@@ -59,7 +59,7 @@ class ArrayWriter {
     put(name, std::span<const T>(&value, 1));
   }
 
-  /// An array of values of a type that is not known here.
+  /// Writes an array whose value type is not known at compile time.
   void put_bytes(std::string_view name, std::size_t value_bytes, std::span<const std::byte> bytes) {
     begin_array(name, value_bytes);
     append_bytes(bytes);
@@ -68,7 +68,7 @@ class ArrayWriter {
   /// Begins an array that is written in pieces, by append(), until the next array begins.
   template <class T>
   void begin(std::string_view name) {
-    static_assert(std::is_trivially_copyable_v<T>);  // and without padding: its bytes would be anything
+    static_assert(std::is_trivially_copyable_v<T>);  // T must not have padding either, whose bytes are undefined
     begin_array(name, sizeof(T));
   }
   template <class T>
@@ -91,18 +91,18 @@ class ArrayWriter {
   Sink sink_;
   std::vector<std::byte> buffer_;
   std::vector<ArrayEntry> entries_;
-  Checksum checksum_;  // of the present array
+  Checksum checksum_;  // of the current array
   bool in_array_ = false;
   std::uint64_t offset_ = 0;
 };
 
-/// The arrays of a file. They are views of its bytes, which live as long as any of them does.
+/// The arrays of a file: views of its bytes, which stay alive as long as any view does.
 class ArrayReader {
  public:
   /// Reads and checks the table of contents. Throws FormatError.
   ArrayReader(std::span<const std::byte> file, std::shared_ptr<const void> owner);
 
-  /// Throws FormatError, naming the array, if any array was modified.
+  /// Throws FormatError, naming the array, if the checksum of an array is wrong.
   void verify() const;
 
   bool has(std::string_view name) const { return find(name) != nullptr; }

@@ -10,7 +10,7 @@ namespace oplt {
 
 namespace {
 
-constexpr std::uint64_t kOdd1 = 0x9E3779B97F4A7C15;  // multipliers of the golden ratio and of SplitMix64
+constexpr std::uint64_t kOdd1 = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio, then the multipliers of SplitMix64
 constexpr std::uint64_t kOdd2 = 0xBF58476D1CE4E5B9;
 constexpr std::uint64_t kOdd3 = 0x94D049BB133111EB;
 

@@ -11,7 +11,7 @@ namespace oplt {
 
 namespace {
 
-/// Whether a number outside the range of a float is too large for it; else it is too small.
+/// Whether a number outside the range of a float is too large, rather than too small.
 bool is_large(const char* begin, const char* end) {
   const char* const digits_end = std::find_if(begin, end, [](char c) { return c == 'e' || c == 'E'; });
   const char* const point = std::find(begin, digits_end, '.');
@@ -26,7 +26,7 @@ bool is_large(const char* begin, const char* end) {
 }  // namespace
 
 const char* read_exponent(const char* p, const char* end, std::int64_t& exponent) {
-  constexpr std::int64_t kEnough = 1'000'000'000'000'000;  // no text is so long that its digits could make up for it
+  constexpr std::int64_t kEnough = 1'000'000'000'000'000;  // no text has enough digits to compensate for it
   const bool negative = p != end && *p == '-';
   if (p != end && (*p == '-' || *p == '+')) {
     ++p;

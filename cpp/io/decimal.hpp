@@ -14,7 +14,7 @@ namespace oplt {
 
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
-/// Reads digits on to `number`, which may wrap around from the 20th on. Returns where they end.
+/// Appends digits to `number`, which may overflow from the 20th digit on. Returns the end of the digits.
 inline const char* read_digits(const char* p, const char* end, std::uint64_t& number) {
   for (; p != end && is_digit(*p); ++p) {
     number = 10 * number + static_cast<std::uint64_t>(*p - '0');
@@ -22,23 +22,23 @@ inline const char* read_digits(const char* p, const char* end, std::uint64_t& nu
   return p;
 }
 
-/// Adds what stands behind an "e" to `exponent`. Returns where it ends, nullptr if there is no number.
+/// Adds the integer after an "e" to `exponent`. Returns its end, or nullptr if there is no integer.
 const char* read_exponent(const char* p, const char* end, std::int64_t& exponent);
 
-/// Any unsigned number that read_real has checked; infinite if it is too large.
+/// Reads any unsigned number whose syntax read_real() has checked; infinite if it is too large.
 Real read_slowly(const char* begin, const char* end);
 
 inline constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                           1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/// digits · 10^exponent, where that is quick and certain. Both factors are exact doubles, so one operation rounds the
-/// true value correctly to a double d (Clinger, 1990). Rounding d to a float is right unless d lies half-way between
-/// two floats: half-way points are doubles and rounding is monotone, so otherwise d and the true value lie on the same
-/// side of each of them. All results but 0 are normal floats: 10^-22 to 2^53 · 10^22 < 10^38.
+/// Computes digits · 10^exponent; false if the fast path does not apply. Both factors are exact doubles, so one
+/// operation rounds the true value correctly to a double d (Clinger, 1990). Rounding d to a float is correct unless d
+/// lies half-way between two floats: half-way points are doubles and rounding is monotone, so otherwise d and the true
+/// value lie on the same side of each of them. All results but 0 are normal floats: 10^-22 to 2^53 · 10^22 < 10^38.
 inline bool scale_quickly(std::uint64_t digits, std::int64_t exponent, Real& value) {
   constexpr std::uint64_t kBelowFloat = (std::uint64_t{1} << 29) - 1;  // the bits that a float does not have
   constexpr std::uint64_t kHalfWay = std::uint64_t{1} << 28;
-  constexpr bool kExact = FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 1;  // no hidden precision, as x87 has
+  constexpr bool kExact = FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 1;  // no excess precision, unlike x87
   if (!kExact || digits > (std::uint64_t{1} << 53) || exponent < -22 || exponent > 22) {
     return false;
   }
@@ -48,8 +48,8 @@ inline bool scale_quickly(std::uint64_t digits, std::int64_t exponent, Real& val
   return (std::bit_cast<std::uint64_t>(scaled) & kBelowFloat) != kHalfWay;
 }
 
-/// Reads sign, digits with or without a point, and exponent. Returns where the number ends, nullptr if there is none.
-/// What is too large for a float becomes infinite, what is too small 0.
+/// Reads sign, digits with or without a decimal point, and exponent. Returns the end of the number, or nullptr if there
+/// is none. Numbers too large for a float become infinite, those too small become 0.
 inline const char* read_real(const char* p, const char* end, Real& value) {
   const bool negative = p != end && *p == '-';
   if (p != end && (*p == '-' || *p == '+')) {

@@ -19,13 +19,13 @@ namespace oplt {
 
 namespace {
 
-/// `N d m`
+/// The header line `N d m`: numbers of examples, features and labels.
 struct Header {
-  std::size_t line = 0;  // where it is, from 1
+  std::size_t line = 0;  // its line number, from 1
   std::array<std::uint64_t, 3> sizes{};
 };
 
-/// What comes before the examples.
+/// Comments and the header, which precede the examples.
 struct Preamble {
   std::size_t bytes = 0;
   std::size_t n_lines = 0;
@@ -33,19 +33,19 @@ struct Preamble {
   LineLimits limits;
 };
 
-/// Part of the text: whole lines.
+/// A part of the text that consists of whole lines.
 struct Chunk {
   std::string_view text;
   LabelledRows rows;
   std::size_t n_lines = 0;
-  std::string error;  // of the last line read; empty if there is none
+  std::string error;  // what is wrong with the last line read; empty if nothing is
 };
 
 [[noreturn]] void fail(std::size_t line, const std::string& what) {
   throw InvalidInput("line " + std::to_string(line), what);
 }
 
-/// Cuts the first line off the text, and its end off the line.
+/// Removes the first line from the text and returns it without its line ending.
 std::string_view take_line(std::string_view& text) {
   const std::size_t size = std::min(text.find('\n'), text.size());
   std::string_view line = text.substr(0, size);
@@ -64,7 +64,7 @@ bool is_comment(std::string_view line) { return without_blanks(line).starts_with
 
 std::string_view without_comment(std::string_view line) { return line.substr(0, line.find('#')); }
 
-/// Three integers and nothing else; anything else is an example.
+/// A header consists of exactly three integers; any other line is an example.
 std::optional<Header> read_header(std::string_view line, std::size_t number) {
   Header header{.line = number};
   std::string_view rest = line;
@@ -119,9 +119,9 @@ std::vector<Chunk> split(std::string_view text, std::size_t chunk_bytes) {
   return chunks;
 }
 
-/// Stops at the first wrong line.
+/// Stops at the first invalid line.
 void parse(Chunk& chunk, const LineLimits& limits) {
-  const std::size_t n_pairs = chunk.text.size() / 4 + 1;  // at most; memory that is not used costs nothing
+  const std::size_t n_pairs = chunk.text.size() / 4 + 1;  // an upper bound; untouched memory costs nothing
   chunk.rows.features.reserve(n_pairs);
   chunk.rows.values.reserve(n_pairs);
   chunk.rows.x_indptr.push_back(0);
@@ -142,7 +142,7 @@ void parse(Chunk& chunk, const LineLimits& limits) {
   }
 }
 
-/// Afterwards all chunks before the first error are complete; what comes after it may have been left out.
+/// Parses all chunks up to the first error; later chunks may be skipped.
 void parse_all(std::vector<Chunk>& chunks, const LineLimits& limits, std::size_t threads) {
   std::atomic<std::size_t> first_bad{chunks.size()};
   parallel_for(chunks.size(), threads, [&](std::size_t i, std::size_t) {
@@ -170,13 +170,13 @@ void append(std::vector<T>& all, const std::vector<T>& part) {
   all.insert(all.end(), part.begin(), part.end());
 }
 
-/// Row pointers of the next rows; those of a part begin with 0.
+/// Appends the row pointers of a part, which begin with 0.
 void append_shifted(std::vector<std::int64_t>& all, const std::vector<std::int64_t>& part) {
   const std::int64_t shift = all.back();
   std::transform(part.begin() + 1, part.end(), std::back_inserter(all), [&](std::int64_t end) { return shift + end; });
 }
 
-/// Rows of no length yet, with the room that all chunks need.
+/// Returns empty rows, with capacity for those of all chunks.
 LabelledRows make_room(const std::vector<Chunk>& chunks) {
   std::size_t n_rows = 0;
   std::size_t n_pairs = 0;
@@ -197,7 +197,7 @@ LabelledRows make_room(const std::vector<Chunk>& chunks) {
   return rows;
 }
 
-/// Frees each chunk as soon as it is copied, so that the data is never in memory twice.
+/// Concatenates the chunks. Frees each one as soon as it is copied, so that the data is never in memory twice.
 LabelledRows join(std::vector<Chunk> chunks) {
   LabelledRows all = make_room(chunks);
   for (Chunk& chunk : chunks) {
@@ -213,7 +213,7 @@ LabelledRows join(std::vector<Chunk> chunks) {
   return all;
 }
 
-/// Empty lines at the end of the text are no examples, unless the header counts them.
+/// Drops empty lines at the end of the text, unless the header counts them as examples.
 void settle_size(LabelledRows& rows, const std::optional<Header>& header) {
   std::size_t n_rows = rows.x_indptr.size() - 1;
   const auto is_empty = [&](std::size_t row) {
@@ -238,7 +238,7 @@ void settle_size(LabelledRows& rows, const std::optional<Header>& header) {
   }
 }
 
-/// Forgets what a line that turned out wrong has left.
+/// Removes the partial row of an invalid line.
 void drop_unfinished_row(LabelledRows& rows) {
   rows.features.resize(static_cast<std::size_t>(rows.x_indptr.back()));
   rows.values.resize(rows.features.size());

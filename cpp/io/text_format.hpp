@@ -16,14 +16,14 @@
 namespace oplt {
 
 /// Concatenated examples: the features of row i are [x_indptr[i], x_indptr[i + 1]), its labels likewise. Features are
-/// in ascending order, equal ones in that of the text; labels are in ascending order, without duplicates.
+/// in ascending order, duplicates in their order in the text; labels are in ascending order, without duplicates.
 struct LabelledRows {
   std::vector<std::int64_t> x_indptr;
   std::vector<std::int32_t> features;
   std::vector<Real> values;
   std::vector<std::int64_t> y_indptr;
   std::vector<std::int32_t> labels;
-  std::int64_t n_features = 0;  // as the header says; without one, the largest index plus 1
+  std::int64_t n_features = 0;  // from the header; without one, the largest index plus 1
   std::int64_t n_labels = 0;
 };
 
@@ -38,9 +38,9 @@ struct LineLimits {
 /// Large enough that scheduling costs nothing, small enough that all threads have work.
 inline constexpr std::size_t kTextChunk = std::size_t{1} << 21;
 
-/// Parses all of `text` in pieces of about chunk_bytes; neither they nor the threads change the result. Throws
-/// InvalidInput, beginning with "line <number>: ", for the first invalid line. Needs memory for the result and one
-/// chunk, besides the text.
+/// Parses `text` in chunks of about chunk_bytes; the result depends neither on them nor on the threads. Throws
+/// InvalidInput, beginning with "line <number>: ", for the first invalid line. Besides the text, needs memory for the
+/// result and one chunk.
 LabelledRows parse_text(std::string_view text, std::size_t threads, std::size_t chunk_bytes = kTextChunk);
 
 /// An invalid line, counted from 0.
@@ -55,7 +55,7 @@ struct ParsedLines {
   std::vector<BadLine> bad;
 };
 
-/// Parses lines from the middle of a text: each of them is an example, an empty one too. What follows a '#' is ignored.
+/// Parses lines from the middle of a text: each line is an example, even an empty one. Text after a '#' is ignored.
 ParsedLines parse_lines(std::string_view text, const LineLimits& limits);
 
 }  // namespace oplt

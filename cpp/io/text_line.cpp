@@ -17,19 +17,19 @@ namespace oplt {
 
 namespace {
 
-/// An index at p and where it ends; nullptr unless there are digits and it is below the limit.
+/// Reads an index at p and returns its end; nullptr unless there are digits and the index is below the limit.
 const char* read_index(const char* p, const char* end, std::int64_t limit, std::int32_t& index) {
   std::uint64_t number = 0;
   const char* const digits_end = read_digits(p, end, number);
   const std::ptrdiff_t n_digits = digits_end - p;
-  if (n_digits == 0 || n_digits > 19 || number >= static_cast<std::uint64_t>(limit)) {  // 19 do not wrap around
+  if (n_digits == 0 || n_digits > 19 || number >= static_cast<std::uint64_t>(limit)) {  // 19 digits cannot overflow
     return nullptr;
   }
   index = static_cast<std::int32_t>(number);
   return digits_end;
 }
 
-/// A label as LIBSVM may write it: `+1`, `1.0`. Slow, and only for labels that are not written plainly.
+/// Reads a label in one of LIBSVM's forms, such as `+1` or `1.0`. Slow, used only for labels that are not plain digits.
 bool read_decorated(std::string_view text, std::int64_t limit, std::int32_t& label) {
   text.remove_prefix(text.starts_with('+') ? 1 : 0);
   const std::size_t point = std::min(text.find('.'), text.size());
@@ -40,7 +40,7 @@ bool read_decorated(std::string_view text, std::int64_t limit, std::int32_t& lab
 
 const char* find_blank(const char* p, const char* end) { return std::find_if(p, end, is_blank); }
 
-/// What is wrong with the text of an index, after "label '…'" or the like.
+/// Throws InvalidInput, saying why the text is not a valid index. `what` begins the message, such as "label '…'".
 [[noreturn]] void fail_index(const std::string& what, std::string_view index, std::int64_t limit) {
   if (index.empty() || !std::all_of(index.begin(), index.end(), is_digit)) {
     throw InvalidInput(what + " is not a non-negative integer");
@@ -73,7 +73,7 @@ const char* find_blank(const char* p, const char* end) { return std::find_if(p, 
   throw InvalidInput(what + ": its value is not a finite decimal number within the range of float32");
 }
 
-/// The label field; afterwards its labels are ascending and distinct.
+/// Appends the labels of the label field, ascending and distinct.
 void parse_labels(std::string_view field, std::int64_t limit, std::vector<std::int32_t>& labels) {
   const auto n_before = static_cast<std::ptrdiff_t>(labels.size());
   const char* const end = field.data() + field.size();
@@ -95,7 +95,7 @@ void parse_labels(std::string_view field, std::int64_t limit, std::vector<std::i
   }
 }
 
-/// Sorts the features from position `begin` on; equal ones stay in order.
+/// Sorts the features from position `begin` on; duplicates stay in order.
 void sort_features(LabelledRows& rows, std::size_t begin) {
   std::vector<std::pair<std::int32_t, Real>> pairs;
   for (std::size_t i = begin; i < rows.features.size(); ++i) {
@@ -107,7 +107,7 @@ void sort_features(LabelledRows& rows, std::size_t begin) {
   }
 }
 
-/// Blanks and `f:v` up to the end; afterwards the features are ascending.
+/// Appends the features of a sequence of blanks and `f:v`, ascending.
 void parse_features(const char* p, const char* end, std::int64_t limit, LabelledRows& rows) {
   const std::size_t begin = rows.features.size();
   std::int32_t last = 0;
@@ -137,7 +137,7 @@ void parse_features(const char* p, const char* end, std::int64_t limit, Labelled
   }
 }
 
-/// The last of a row's ascending indices is its largest.
+/// Indices of a row are ascending, so its last one is its largest.
 void end_row(const std::vector<std::int32_t>& indices, std::vector<std::int64_t>& indptr, std::int64_t& n_columns) {
   const auto n_now = static_cast<std::int64_t>(indices.size());
   if (n_now > indptr.back()) {

@@ -13,10 +13,10 @@ namespace oplt {
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/// Appends one example. Throws InvalidInput, then leaving `rows` with part of it.
+/// Appends one example. If it throws InvalidInput, `rows` may be left with a part of the example.
 void parse_line(std::string_view line, const LineLimits& limits, LabelledRows& rows);
 
-/// As an error message shows it: in quotes, shortened, and whatever its bytes are, in ASCII.
+/// The text for an error message: in quotes, shortened, with all other bytes escaped to ASCII.
 std::string quoted(std::string_view text);
 
 }  // namespace oplt

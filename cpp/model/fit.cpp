@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::size_t kPollEvery = 256;  // examples
 
-/// Examples by id, and what they refer to.
+/// Encoded examples, with the memory that they refer to.
 class EncodedExamples {
  public:
-  /// Numbers the features of all examples, and counts all texts, first.
+  /// The first pass over the examples assigns feature ids and counts the terms of texts, the second one encodes them.
   EncodedExamples(ModelState& state, const Inputs& x, const NamedLabels& y, std::span<const Real> weights,
                   const std::function<void()>& poll) {
     const auto for_each = [&](auto visit) {

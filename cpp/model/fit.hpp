@@ -17,7 +17,7 @@
 
 namespace oplt {
 
-/// What batch training starts from: an encoder, trees, and the names of their labels 0, 1, 2, …
+/// The input of batch training besides the examples: an encoder, trees, and the names of their labels 0, 1, 2, …
 struct FitStart {
   Encoder encoder;
   std::vector<LabelTree> trees;

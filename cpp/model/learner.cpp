@@ -15,22 +15,22 @@ namespace oplt {
 
 namespace {
 
-/// The more examples in a batch, the more updates each block gets while it is in the cache; beyond this size, nothing
-/// is gained (measured), and readers wait longer for the end of a batch.
+/// The larger the batch, the more updates each block gets while it is in the cache; batches beyond this size are not
+/// faster (measured), and readers wait longer for them.
 constexpr std::size_t kMostTogether = 2048;
 
 std::optional<Shared<LabelRanker>> ranker_for(std::uint32_t label_memory) {
   return label_memory > 0 ? std::optional(Shared(LabelRanker(label_memory))) : std::nullopt;
 }
 
-/// Of many numbers, one after the other; each counts by its place.
+/// A hash of a sequence of numbers and texts; it depends on their order.
 class Digest {
  public:
   void add(std::uint64_t number) { state_ = Random(state_ ^ number).next(); }
   void add(std::string_view text) {
     for (std::size_t begin = 0; begin < text.size(); begin += sizeof(std::uint64_t)) {
       std::uint64_t bytes = 0;
-      for (const char byte : text.substr(begin, sizeof bytes)) {  // the same on machines of any byte order
+      for (const char byte : text.substr(begin, sizeof bytes)) {  // independent of the machine's byte order
         bytes = (bytes << 8) | static_cast<unsigned char>(byte);
       }
       add(bytes);
@@ -42,7 +42,7 @@ class Digest {
   std::uint64_t state_ = 0;
 };
 
-/// Of a row as it came. In whatever order its features are listed, it is the same.
+/// Hash of a row as passed by the caller, independent of the order of its features.
 std::uint64_t digest_of_further(const NamedRows& rows, std::size_t i) {
   std::uint64_t sum = 0;
   for (std::size_t j = rows.bounds.begin(i); j < rows.bounds.end(i); ++j) {
@@ -56,7 +56,7 @@ std::uint64_t digest_of_further(const NamedRows& rows, std::size_t i) {
   return sum;
 }
 
-/// Of an example as it came: a text by its bytes, since the values that it is given change with what has been learnt.
+/// Hash of an example. A text is hashed by its bytes, because its feature values change as the model learns.
 std::uint64_t digest_of(const Inputs& x, std::size_t i, RowView row, std::span<const LabelId> labels) {
   Digest digest;
   if (x.texts) {
@@ -101,9 +101,9 @@ ModelState Learner::start(Encoder encoder, LabelTree tree, const NameList& label
 
 void Learner::expect_learnable(const ModelState& state) const { forest_.expect_learnable(state.forest); }
 
-/// The one place that decides which examples are learnt together: up to the next one from which the ranking learns,
-/// since that must see all trees as they are before it; and not beyond the end of a warm-up. `n_learnt`: examples
-/// before `begin`, those of former calls included.
+/// The only place that decides which examples form a batch. A batch ends before the next example that the ranker
+/// observes, because the ranker must see the trees as they are just before that example, and at the end of a warm-up.
+/// `n_learnt` is the number of examples before `begin`, including those of former calls.
 BatchBounds Learner::next_batch(const ModelState& state, std::uint64_t n_learnt, std::size_t begin,
                                 std::size_t n) const {
   const auto observes = [&](std::size_t i) { return state.ranker && LabelRanker::observes(n_learnt + i - begin); };
@@ -142,14 +142,14 @@ void Learner::encode(ModelState& state, const Inputs& x, const NamedLabels& y, s
   }
 }
 
-/// encode -> observe -> grow, step -> remember. Growing and stepping are the trees' (PltLearner::learn); beside them,
-/// helpers encode the next batch and remember this one. When there is something to do between two batches, nothing is
-/// encoded ahead, so that the whole state is that of a number of examples.
+/// The steps for each batch: encode, let the ranker observe, train the trees (PltLearner::learn), let the ranker
+/// remember. While the trees are trained, helpers encode the next batch and remember this one. If a break is due, the
+/// next batch is not encoded ahead, so that all parts of the state include exactly the same examples.
 void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, std::span<const Real> weights,
                     std::size_t threads, BatchBreak& between) {
   const std::size_t n = y.bounds.n_rows();
   HelperPool helpers(std::max<std::size_t>(std::min(threads, n), 1) - 1);
-  HelperPool none(0);  // for single examples: to wake a helper takes longer than to learn them
+  HelperPool none(0);  // for single examples: waking a helper takes longer than learning them
   bool is_encoded = false;
   for (BatchBounds bounds = next_batch(state, state.n_examples(), 0, n); bounds.begin < n;) {
     if (is_encoded) {
@@ -176,7 +176,7 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
     bounds = next;
     if (!is_encoded && between.is_due()) {
       between.take(helpers);
-      bounds = next_batch(state, state.n_examples(), next.begin, n);  // others may have learnt meanwhile
+      bounds = next_batch(state, state.n_examples(), next.begin, n);  // other threads may have trained meanwhile
     }
   }
 }

@@ -20,11 +20,11 @@
 
 namespace oplt {
 
-/// A batch of examples: [begin, end) of those of a call.
+/// A batch: examples [begin, end) of a call.
 struct BatchBounds {
   std::size_t begin = 0;
   std::size_t end = 0;
-  bool observed = false;  // the ranking learns from the first example before anything else does
+  bool observed = false;  // the ranker observes the first example before the trees are updated
 
   bool is_single() const { return end == begin + 1; }
 };
@@ -34,23 +34,22 @@ class BatchBreak {
  public:
   virtual ~BatchBreak() = default;
 
-  /// Whether there is something to do at the next opportunity.
+  /// Whether a break should be taken after the current batch.
   virtual bool is_due() = 0;
 
-  /// Does it. An exception ends the training; the examples before it have been learnt. Throws ForkedCall if it forks
-  /// and `helpers` do not exist in the child.
+  /// Takes the break. An exception ends the training; all examples before it have been learnt. Throws ForkedCall in the
+  /// child if the process forks during the break, because `helpers` do not exist there.
   virtual void take(const HelperPool& helpers) = 0;
 };
 
-/// Trains a model online: the policy that grows its trees, the queues of their updates, the threads. The trained state
-/// is all in ModelState; a learner has only working memory.
+/// Trains a model online. The trained state is all in ModelState; a learner holds only parameters and working memory.
 class Learner {
  public:
   explicit Learner(const ModelParams& params) : params_(params), forest_(params.forest) {}
 
   /// An empty model.
   ModelState start(Encoder encoder) const;
-  /// A model that starts from a tree, the only one. `labels` names the tree's labels 0, 1, 2, …
+  /// A model with a single tree, which is given. `labels` are the names of the tree's labels 0, 1, 2, …
   ModelState start(Encoder encoder, LabelTree tree, const NameList& labels) const;
 
   /// Throws FormatError unless this learner can continue from the state.
@@ -63,12 +62,12 @@ class Learner {
              std::size_t threads, BatchBreak& between);
 
  private:
-  /// The examples of a batch by id, and what they refer to.
+  /// The encoded examples of a batch, with the memory that they refer to.
   struct Batch {
     std::vector<Example> examples;
     RowBuilder rows;
     SpanPool<LabelId> label_sets;
-    std::vector<std::uint64_t> digests;  // of the examples as they came, if there is a label memory
+    std::vector<std::uint64_t> digests;  // by example (digest_of); empty if there is no label memory
   };
 
   BatchBounds next_batch(const ModelState& state, std::uint64_t n_learnt, std::size_t begin, std::size_t n) const;
@@ -79,7 +78,7 @@ class Learner {
   ForestLearner forest_;
   Batch batch_;
   Batch next_;
-  Encoder::Scratch scratch_;        // of encode()
+  Encoder::Scratch scratch_;        // for encode()
   std::vector<LabelId> label_ids_;  // likewise
 };
 

@@ -16,15 +16,15 @@ namespace {
 
 constexpr std::size_t kPollEvery = 256;  // rows
 
-/// Working memory of one predicting thread. It serves any model. No two share a cache line.
+/// Working memory of one predicting thread, for any model. Aligned so that no two share a cache line.
 struct alignas(64) PredictScratch {
   Encoder::Scratch encoder;
   RowBuilder row_builder;
   LabelRanker::Scratch ranking;
 };
 
-/// The scratch of a calling thread, kept from call to call: allocating it takes longer than a single prediction. Not
-/// for helpers: if there is no memory for the first such variable of a thread, the process is aborted.
+/// The scratch of the calling thread, kept between calls because allocating it takes longer than a single prediction.
+/// Not for helpers: the process is aborted if memory runs out when a new thread first uses a thread_local variable.
 PredictScratch& own_scratch() {
   static thread_local PredictScratch scratch;
   return scratch;
@@ -49,7 +49,7 @@ Vocabulary vocabulary_of(const NameList& names) {
   Vocabulary vocabulary;
   std::vector<LabelId> id;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    vocabulary.add_row(names, i, i + 1, id);  // one by one: ids follow the order of the list
+    vocabulary.add_row(names, i, i + 1, id);  // one at a time, so that ids follow the order of the list
     if (id[0] < i) {
       throw InvalidInput("the label " + shown(names[i]) + " occurs twice in the tree");
     }

@@ -30,35 +30,35 @@ struct Predictions {
 
 /// Memory of the parts of a model, in bytes. Parts in a mapped file are not counted.
 struct MemoryUse {
-  std::size_t trees = 0;  // with their classifiers
+  std::size_t trees = 0;  // including their classifiers
   std::size_t label_memory = 0;
-  std::size_t warm_up = 0;  // examples that are kept for it
+  std::size_t warm_up = 0;  // the examples kept until its end
   std::size_t label_names = 0;
   std::size_t features = 0;  // their names, or the terms of texts
 
   std::size_t total() const { return trees + label_memory + warm_up + label_names + features; }
 };
 
-/// The settings that are needed to load a model, besides its trained state.
+/// The settings that are needed to load a trained state.
 struct StateParams {
   RowParams rows;
   Loss loss = Loss::kLogistic;
   std::size_t trees = 1;
-  std::uint32_t label_memory = 0;  // features that the label memory keeps of each label; 0 = there is none
-  std::optional<TextParams> text;  // if it takes texts
+  std::uint32_t label_memory = 0;  // number of features kept for each label; 0 = no label memory
+  std::optional<TextParams> text;  // if the model takes texts
 };
 
 /// Formats a name for messages.
 std::string shown(const Name& name);
 
-/// Numbers names in their order. Throws InvalidInput if one occurs twice.
+/// Assigns the ids 0, 1, 2, … to the names, in their order. Throws InvalidInput if one occurs twice.
 Vocabulary vocabulary_of(const NameList& labels);
 
-/// The trained state of a model, by whichever learner: names, trees with their classifiers, label memory. It predicts,
-/// and can be saved and inspected.
+/// The trained state of a model, whether trained online or in batch: names, trees with their classifiers, label memory.
+/// It predicts, and can be saved and inspected.
 ///
-/// A copy takes microseconds, because it shares all parts with the original; a learner copies a part before it writes
-/// to it, if the part is shared. Const members may be called from many threads concurrently.
+/// A copy takes microseconds, because it shares all parts with the original; a learner copies a shared part before it
+/// writes to it. Const members may be called from many threads concurrently.
 struct ModelState {
   RowParams rows;
   Shared<Encoder> encoder;
@@ -74,7 +74,7 @@ struct ModelState {
 
   MemoryUse memory_use() const;
 
-  /// The number of examples of each label; empty if there is no label memory, which counts them.
+  /// The number of examples of each label, counted by the label memory; nullopt if there is none.
   std::optional<std::vector<std::uint32_t>> label_counts() const;
 
   /// A copy for prediction only; see Plt::for_prediction().
@@ -82,11 +82,11 @@ struct ModelState {
 
   void save(ArrayWriter& out) const;
 
-  /// Large parts stay in the file until they are written. Throws FormatError if the file does not have them.
+  /// Large parts stay in the mapped file until they are written to. Throws FormatError if a part is missing.
   static ModelState load(const ArrayReader& in, const StateParams& params);
 
-  /// Full check. Throws FormatError unless the loaded state could be the result of training: then no later training or
-  /// prediction can fail because of it.
+  /// Checks all content. Throws FormatError unless the loaded state could be the result of training, so that no later
+  /// training or prediction can fail because of a damaged file.
   void check() const;
 };
 

@@ -12,15 +12,15 @@ namespace oplt {
 
 namespace {
 
-// Number of examples that are learnt faster than the parts that they change are copied, so readers had better wait for
-// them.
+// A call with at most this many examples does not publish a copy first: learning them takes less time than copying the
+// parts that they change.
 constexpr std::size_t kShort = 256;
 constexpr std::chrono::milliseconds kPollEvery(100);
 
 }  // namespace
 
-/// The work between two batches: readers get a newer state, other writers a turn, and the caller is polled for an
-/// interruption.
+/// Between two batches, publishes a newer state for readers, lets other writers have a turn, and polls the caller for
+/// an interruption.
 class OnlineModel::Break : public BatchBreak {
  public:
   Break(OnlineModel& model, const std::function<void()>& poll) : model_(model), poll_(poll) {}
@@ -33,7 +33,7 @@ class OnlineModel::Break : public BatchBreak {
 
   void take(const HelperPool& helpers) override {
     Turns& turns = model_.turns_;
-    model_.broken_ = false;  // what fails here leaves the model as it is
+    model_.broken_ = false;  // a failure during the break does not affect the model
     if (turns.is_read_waiting() || turns.is_renewal_due()) {
       turns.publish(std::make_shared<const ModelState>(model_.state_));
     }
@@ -49,7 +49,7 @@ class OnlineModel::Break : public BatchBreak {
   void pause() {
     struct Pause {
       explicit Pause(Turns& turns) : turns_(turns) { turns_.pause_writing(); }
-      ~Pause() { turns_.resume_writing(); }  // always: the caller of learn() ends the turn
+      ~Pause() { turns_.resume_writing(); }  // even after an exception, because learn() then ends the turn
       Turns& turns_;
     };
     const Pause pause(model_.turns_);
@@ -84,7 +84,7 @@ void OnlineModel::learn(const Inputs& x, const NamedLabels& y, std::span<const R
     turns_.publish(std::make_shared<const ModelState>(state_));
   }
   Break between(*this, poll);
-  broken_ = true;  // until it has gone well
+  broken_ = true;  // unless learn() returns normally
   learner_.learn(state_, x, y, weights, threads, between);
   broken_ = false;
 }
@@ -99,7 +99,7 @@ const ModelState& OnlineModel::Reading::state() const {
 
 void OnlineModel::expect_whole() const {
   if (broken_) {
-    throw BrokenModel("an earlier failure during learning left the model partly updated: load it again from a file");
+    throw BrokenModel("an earlier failure during training left the model partly updated: reload it from a file");
   }
 }
 

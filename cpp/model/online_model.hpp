@@ -17,21 +17,21 @@ namespace oplt {
 
 /// A model that can be read while it is trained: a learner, and its state.
 ///
-/// Any number of threads may use it concurrently. One at a time trains. A reader waits for at most a few examples; only
-/// the first reader during a long learn(), after a second without readers, waits for the end of the batch, and of the
-/// next one if that is already being encoded. A thread sees its own updates in all later reads. A snapshot holds no
-/// lock and never changes.
+/// Any number of threads may use it concurrently; one at a time trains. A reader waits for a few examples at most, with
+/// one exception: the first reader during a long learn(), after a second without readers, waits for the end of the
+/// current batch, and of the next one if that is already being encoded. A thread sees its own updates in all later
+/// reads. A snapshot holds no lock and never changes.
 class OnlineModel {
  public:
-  /// `state`: what Learner::start() gave, or what was loaded.
+  /// `state` comes from Learner::start() or was loaded.
   OnlineModel(const ModelParams& params, ModelState state);
 
-  /// See Learner::learn(). Calls `poll`, if given, regularly in the calling thread, while others may use the model; an
-  /// exception from it ends the training; the examples before it have been learnt.
+  /// See Learner::learn(). Calls `poll`, if given, regularly in the calling thread, while other threads may use the
+  /// model. An exception from `poll` ends the training; all examples before it have been learnt.
   void learn(const Inputs& x, const NamedLabels& y, std::span<const Real> weights, std::size_t threads,
              const std::function<void()>& poll = {});
 
-  /// It never changes.
+  /// Needs no lock, because it never changes.
   bool takes_texts() const { return takes_texts_; }
 
   /// Calls read(state), which must be short, and returns its result.
@@ -41,13 +41,13 @@ class OnlineModel {
     return read(reading.state());
   }
 
-  /// What has been learnt so far.
+  /// A copy of the current state.
   ModelState snapshot() const {
     return read([](const ModelState& state) { return state; });
   }
 
-  /// Before a fork: waits until no thread is training, and lets no other thread begin. After the fork, call one of the
-  /// other two functions, in either process.
+  /// hold() is called before a fork: it waits until no thread is training, and blocks others from starting. After the
+  /// fork, call release() in the parent and release_in_child() in the child.
   void hold() { turns_.hold(); }
   void release() { turns_.release(); }
   void release_in_child() { turns_.release_in_child(); }
@@ -66,7 +66,7 @@ class OnlineModel {
     Reading(const Reading&) = delete;
     Reading& operator=(const Reading&) = delete;
 
-    /// Throws BrokenModel if there is none.
+    /// Throws BrokenModel if a failed training has left no usable state.
     const ModelState& state() const;
 
    private:
@@ -80,7 +80,7 @@ class OnlineModel {
   ModelState state_;
   Learner learner_;
   bool takes_texts_;
-  bool broken_ = false;  // training failed half-way
+  bool broken_ = false;  // training failed part-way
 };
 
 }  // namespace oplt

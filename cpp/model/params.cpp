@@ -12,14 +12,14 @@ namespace oplt {
 
 namespace {
 
-/// src/oplt/params.py rejects values outside their ranges, with better messages: a failure here is a bug of ours.
+/// src/oplt/params.py rejects out-of-range values first, with better messages: a failure here is a bug in oplt.
 void expect(bool holds, std::string_view name) {
   if (!holds) {
     throw InvalidParameter(std::string(name) + " is out of range");
   }
 }
 
-/// Whether other widths and seeds make other trees.
+/// Whether the tree depends on its arity and seed.
 bool varies(Policy policy) { return policy == Policy::kRandom || policy == Policy::kBestGreedy; }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace oplt {
 struct ModelParams {
   RowParams rows;
   ForestParams forest;
-  std::uint32_t label_memory = 0;  // features that the label memory keeps of each label; 0 = there is none
+  std::uint32_t label_memory = 0;  // number of features kept for each label; 0 = no label memory
 };
 
 /// Throw InvalidParameter if a setting is outside its range.

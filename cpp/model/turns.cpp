@@ -16,7 +16,7 @@ Turns::Published Turns::enter_reading() {
     readers_.wait(lock, [&] { return published_ || may_read(); });
     --n_readers_waiting_;
   }
-  if (published_) {  // even while its writer pauses: who has read the living state must not see an older one later
+  if (published_) {  // even while its writer pauses: a thread that has read the live state must not see an older one
     return published_;
   }
   n_admitted_ -= n_admitted_ > 0 ? 1 : 0;
@@ -67,7 +67,7 @@ void Turns::pause_writing() {
     }
     is_writing_ = false;
     ++n_writers_gone_;
-    n_admitted_ = published_ ? 0 : n_readers_waiting_;  // those that wait still get what was published
+    n_admitted_ = published_ ? 0 : n_readers_waiting_;  // if a copy is published, waiting readers get that instead
   }
   readers_.notify_all();
   writers_.notify_all();
@@ -83,7 +83,8 @@ void Turns::publish(Published state) {
   retire(std::move(state));
 }
 
-/// Readers are short, so they are soon gone. One that is not, because it has no core to run on, frees it after all.
+/// Waits for the readers of the copy, which are short. If one takes longer, because it gets no CPU time, the copy is
+/// left for that reader to free.
 void Turns::retire(Published former) {
   constexpr std::chrono::milliseconds kPatience(100);
   const Clock::time_point begin = Clock::now();
@@ -135,10 +136,10 @@ void Turns::release_in_child() {
   std::construct_at(&writers_);
   n_readers_waiting_ = 0;
   n_writers_waiting_ = 0;
-  n_writers_come_ = n_writers_gone_ + 1;  // this thread
+  n_writers_come_ = n_writers_gone_ + 1;  // only this thread is left
   n_admitted_ = 0;
   n_reading_ = 0;
-  published_ = nullptr;  // by a writer that is gone, or that is this thread and has paused
+  published_ = nullptr;  // its writer does not exist here, or is this thread, which has paused
   release();
 }
 

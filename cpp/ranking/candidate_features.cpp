@@ -12,12 +12,12 @@ namespace oplt {
 
 namespace {
 
-// Below, logarithms would say more than is known.
+// Lower bounds before taking logarithms: differences between smaller values are noise.
 constexpr double kLeastProbability = 1e-9;
 constexpr double kLeastSimilarity = 1e-3;
 
-// Of rows with negative values, as standardised features have. Their cosines near 0 differ by chance; and which label
-// is the nearest says ever less, compared with the tree, the more examples the labels have had.
+// For rows with negative values, as standardised features have. Their cosines near 0 differ by chance; and compared
+// with the tree, the nearest label is less informative the more examples the labels have had.
 constexpr double kLeastSignedCosine = 0.1;
 constexpr double kFewExamples = 4.0;
 constexpr double kLeastShare = 1e-6;
@@ -41,7 +41,7 @@ Logs logs_of(const Candidate& candidate, double least_cosine) {
           log_at_least(kLeastShare, candidate.similarity.mean_share)};
 }
 
-/// The largest of each.
+/// The maximum of each member.
 Logs best_of(std::span<const Logs> logs) {
   Logs best = logs[0];
   for (const Logs& other : logs) {
@@ -51,7 +51,7 @@ Logs best_of(std::span<const Logs> logs) {
   return best;
 }
 
-/// How the cosines of the first candidates lie.
+/// The distribution of the cosines of the first candidates.
 class Cosines {
  public:
   explicit Cosines(std::span<const Candidate> first) {
@@ -68,13 +68,13 @@ class Cosines {
     spread_ = std::sqrt(std::max(0.0, squares / n - (sum / n) * (sum / n)));
   }
 
-  /// How many are larger.
+  /// The number of larger cosines.
   std::size_t rank(Real cosine) const {
     const auto place = std::lower_bound(descending_.begin(), descending_.end(), cosine, std::greater<>());
     return static_cast<std::size_t>(place - descending_.begin());
   }
 
-  /// From the largest.
+  /// Difference from the largest cosine, in standard deviations.
   double deviations(Real cosine) const {
     constexpr double kLeastSpread = 1e-3;
     return (static_cast<double>(cosine) - descending_.front()) / (spread_ + kLeastSpread);
@@ -97,7 +97,7 @@ CandidateFeatures trusting_weights() {
   return weights;
 }
 
-/// Divisors are such that weights are of the order of 1.
+/// The divisors scale the features so that learnt weights are of the order of 1.
 void describe(std::span<const Candidate> candidates, std::size_t n_first, bool is_signed,
               std::vector<CandidateFeatures>& described) {
   described.assign(candidates.size(), {});

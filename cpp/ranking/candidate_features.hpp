@@ -18,11 +18,11 @@ struct Candidate {
   LabelId label;
   Real probability;  // by the tree; for a label found only by the memory, the lowest probability that the tree found
   Similarity similarity;
-  std::uint32_t count;    // of the label's examples
+  std::uint32_t count;    // number of examples of the label
   std::uint64_t n_since;  // examples since the last one of the label
 };
 
-/// The features of a candidate for a logistic model. *Gap*: the distance to the best candidate, in logarithms.
+/// The features of a candidate for a logistic model. A *gap* is the difference of logarithms to the best candidate.
 enum CandidateFeature : std::size_t {
   kConstant,
   kLogProbability,
@@ -33,7 +33,7 @@ enum CandidateFeature : std::size_t {
   kLogCosine,
   kCosine,
   kCosineGap,
-  kCosineDeviations,  // behind the best one, in standard deviations
+  kCosineDeviations,  // difference from the best cosine, in standard deviations
   kCosineRank,
   kLogCoverage,
   kCoverageGap,
@@ -42,18 +42,18 @@ enum CandidateFeature : std::size_t {
   kLogLargestShare,
   kLogCount,
   kLogSince,
-  kCandidateFeatures  // how many there are
+  kCandidateFeatures  // the number of features
 };
 
 using CandidateFeatures = std::array<double, kCandidateFeatures>;
 
-/// The prior: weights of a model that trusts the tree, and somewhat more the memory, which is good from the first
-/// example of a label on.
+/// The prior: weights of a model that trusts the tree, and somewhat more the label memory, which is good from a label's
+/// first example on.
 CandidateFeatures trusting_weights();
 
-/// Computes the features of each candidate, partly by comparison with the first n_first candidates, whose features
-/// therefore do not depend on those that follow. The candidates of the tree come first, by descending probability.
-/// `is_signed`: the row has negative values, so cosines may be negative, and are near 0 by chance.
+/// Computes the features of each candidate, some by comparison with the first n_first candidates only, so that their
+/// features do not depend on later candidates. The candidates of the tree come first, by descending probability.
+/// `is_signed` means that the row has negative values, so that cosines of unrelated labels vary around 0.
 void describe(std::span<const Candidate> candidates, std::size_t n_first, bool is_signed,
               std::vector<CandidateFeatures>& described);
 

@@ -15,25 +15,25 @@ namespace oplt {
 
 namespace {
 
-constexpr std::size_t kManyCells = 8;  // for each feature of a row: then it is faster to look for the feature
+constexpr std::size_t kManyCells = 8;  // cells per feature of a row from which searching for each feature is faster
 
-// An example's weight, as far as it counts here: beyond, sums would overflow or vanish.
+// Examples' weights are clamped to this range: beyond it, sums would overflow or underflow.
 constexpr Real kLeastWeight = 1e-12F;
 constexpr Real kMostWeight = 1e12F;
 
-// Of a row or a label, to be compared: below, products and squares would vanish, and what is left of them is noise.
+// Rows and labels with a smaller norm have no similarity: products and squares would underflow.
 constexpr Real kLeastNorm = 1e-15F;
 
-// What all labels have had of a feature, to have shares of it: below, its inverse would overflow.
+// Features with a smaller total over all labels have no shares: the inverse would overflow.
 constexpr double kLeastTotal = 1e-30;
 
-/// The row without the constant feature, which says nothing of a label.
+/// The row without the constant feature, which carries no information about labels.
 RowView proper_part(RowView x) {
   const std::size_t n = x.size() > 0 && x.features.back() == kBiasFeature ? x.size() - 1 : x.size();
   return {x.features.first(n), x.values.first(n)};
 }
 
-/// 1 / norm; 0 if that is 0. Models need not normalise, and squares of what they take may be beyond a Real.
+/// 1 / norm; 0 if the norm is 0. In double, because squares may overflow a Real in models that do not normalise rows.
 double scale_to_one(RowView x) {
   double squares = 0;
   for (const Real value : x.values) {
@@ -71,7 +71,7 @@ void LabelMemory::learn(RowView row, std::span<const LabelId> labels, Real weigh
   for (std::size_t i = 0; i < x.size(); ++i) {
     scaled_[i] = static_cast<Real>(scale * x.values[i]);
     totals_[x.features[i]] += static_cast<double>(labels.size()) * std::abs(scaled_[i]);
-    if (labels.empty() && weights_[x.features[i]] == 0) {  // known, if only from examples to which no label applies
+    if (labels.empty() && weights_[x.features[i]] == 0) {  // features of examples without labels count as known, too
       renew_weight(x.features[i]);
     }
   }
@@ -125,7 +125,7 @@ void LabelMemory::merge(RowView x, std::span<const Cell> cells) {
   merged_.insert(merged_.end(), cell, cells.end());
 }
 
-/// Down to three quarters of what is allowed, so that it is not done for every example.
+/// Reduces the cells to three quarters of the maximum, so that this is not necessary for every example.
 void LabelMemory::drop_lightest() {
   const auto heaviness = [this](const Cell& cell) { return std::abs(cell.sum) * weights_[cell.feature]; };
   heaviness_.resize(merged_.size());
@@ -146,7 +146,7 @@ void LabelMemory::drop_lightest() {
   });
 }
 
-/// The feature's last posting takes the place of the one that goes.
+/// Removes a posting; the feature's last posting takes its place.
 void LabelMemory::unpost(const Cell& cell) {
   if (cell.posting == kNone) {
     return;
@@ -164,7 +164,7 @@ void LabelMemory::unpost(const Cell& cell) {
 }
 
 void LabelMemory::renew_postings(LabelId label) {
-  constexpr std::size_t kAhead = 8;  // postings lie anywhere: most of the time would be spent waiting for them
+  constexpr std::size_t kAhead = 8;  // prefetch distance: postings are accessed in random order
   const Real norm = labels_[label].norm;
   const std::span<Cell> cells = cells_.write(label);
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -197,10 +197,10 @@ void LabelMemory::renew_weight(FeatureId feature) {
   weights_[feature] = static_cast<Real>(log_double(1.0 + static_cast<double>(n_known_) / n_labels));
 }
 
-/// Weights, and norms with them, grow with the number of labels even where nothing else changes.
+/// Recomputes all weights and norms, which grow with the number of labels even if nothing else changes.
 void LabelMemory::renew_all() {
   for (FeatureId feature = 0; feature < weights_.size(); ++feature) {
-    if (weights_[feature] > 0) {  // else no example has had it
+    if (weights_[feature] > 0) {  // else no example has had the feature
       renew_weight(feature);
     }
   }
@@ -223,7 +223,7 @@ void LabelMemory::ask(RowView row, Query& query) const {
     const FeatureId feature = x.features[i];
     const Real weight = weights_[feature];
     const Real weighted = static_cast<Real>(scale * x.values[i]) * weight;
-    query.features_.push_back(feature);  // first: what it does not name is never cleared
+    query.features_.push_back(feature);  // first, because clear() resets only the weights of listed features
     const auto share = static_cast<Real>(totals_[feature] > kLeastTotal ? 1.0 / totals_[feature] : 0.0);
     query.weights_[feature] = {weighted * weight, weighted * weighted, share, std::abs(weighted) * share};
     squares += weighted * weighted;
@@ -239,9 +239,9 @@ void LabelMemory::ask(RowView row, Query& query) const {
                          });
 }
 
-/// A list that is too long is left out: what many labels have says little. If all are too long, as those of dense
-/// features may be, there is nothing better: then the heaviest features are taken, and always some of them, since one
-/// alone says next to nothing.
+/// Skips lists that are too long, because features that many labels have are not informative. If all are too long, as
+/// those of dense features may be, uses the heaviest features, and at least a few of them, because a single one says
+/// next to nothing.
 void LabelMemory::look_through_postings(Query& query) const {
   std::size_t n_postings = 0;
   for (const FeatureId feature : query.heaviest_) {
@@ -277,7 +277,7 @@ void LabelMemory::add_products(FeatureId feature, Query& query) const {
 }
 
 void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>& found) const {
-  for (const LabelId label : query.touched_) {  // of a search that failed
+  for (const LabelId label : query.touched_) {  // left by a search that failed
     query.products_[label] = 0;
   }
   query.touched_.clear();
@@ -294,7 +294,7 @@ void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>
     if (sum > 0) {
       near.push_back({sum, label});
     }
-    sum = 0;  // also keeps out a label that was touched twice
+    sum = 0;  // also ignores further occurrences of a label that was touched twice
   }
   query.touched_.clear();
   const auto nearer = [](const Near& a, const Near& b) {
@@ -305,9 +305,9 @@ void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>
   std::transform(near.begin(), end, std::back_inserter(found), [](const Near& n) { return n.label; });
 }
 
-/// Calls visit(cell, weight) for the features that label and row have in common, ascending, and maybe for some more,
-/// with weights of 0. The features of a short row are searched for among the cells; for a long row, each cell is looked
-/// up in the row.
+/// Calls visit(cell, weight) for the features that label and row have in common, ascending, and possibly for some
+/// others, with weight 0. The features of a short row are searched for among the cells; for a long row, each cell is
+/// looked up in the row.
 template <class Visit>
 void LabelMemory::visit_common(std::span<const Cell> cells, const Query& query, Visit visit) const {
   if (cells.size() < kManyCells * query.features_.size()) {

@@ -11,16 +11,16 @@ namespace oplt {
 
 namespace {
 
-// What there can be, and no more: so no similarity overflows, whatever else is in a file.
+// The possible ranges. Within them no similarity overflows, whatever else is in a file.
 constexpr Real kLeastFeatureWeight = 0.69F;  // log 2: no feature has more labels than there are
 constexpr Real kMostFeatureWeight = 1e3F;
-constexpr Real kMostSum = 1e22F;   // of 2^32 examples of the largest weight
-constexpr Real kMostShare = 4.0F;  // of a sum in a norm, which weights make at least 0.69 times as large
-constexpr double kTiny = 1e-37;    // sums below may have been rounded to anything near
+constexpr Real kMostSum = 1e22F;   // 2^32 examples of the largest weight
+constexpr Real kMostShare = 4.0F;  // sum / norm, where weights are at least 0.69
+constexpr double kTiny = 1e-37;    // smaller sums are dominated by rounding
 
 }  // namespace
 
-/// Postings are written by ascending label, whatever the order in which they came.
+/// Writes postings by ascending label, so that the file does not depend on their order in memory.
 void LabelMemory::save(ArrayWriter& out, const std::string& prefix) const {
   out.put_one(prefix + "/n_learnt", n_learnt_);
   out.put_one(prefix + "/n_known", n_known_);
@@ -28,7 +28,7 @@ void LabelMemory::save(ArrayWriter& out, const std::string& prefix) const {
   out.put(prefix + "/labels", labels_);
   out.put(prefix + "/weights", weights_);
   out.put(prefix + "/totals", totals_);
-  // By ascending label, the posting of a cell comes after those of the cells that were written before.
+  // By ascending label, the position of a cell's posting is the number of earlier cells with the same feature.
   std::vector<std::uint32_t> n_before(weights_.size());  // by feature
   cells_.save(out, prefix + "/cells", [&](std::size_t, std::span<Cell> cells) {
     for (Cell& cell : cells) {
@@ -70,7 +70,7 @@ void LabelMemory::check(const Limits& limits) const {
 
 void LabelMemory::check_features() const {
   bool good_weights = true;
-  for (const Real weight : weights_) {  // written so that what is no number is not good
+  for (const Real weight : weights_) {  // comparisons are written so that NaN fails them
     good_weights = good_weights && (weight == 0 || (weight >= kLeastFeatureWeight && weight <= kMostFeatureWeight));
   }
   expect_format(good_weights, "the weight of a feature in the label memory is out of range");
@@ -107,14 +107,14 @@ void LabelMemory::check_labels() const {
   expect_format(n_known == n_known_ && n_renewed_ <= n_known_, "the label memory has a wrong number of labels");
 }
 
-/// Returns how many of the label's features are posted.
+/// Returns the number of the label's features that have postings.
 std::size_t LabelMemory::check_cells(LabelId label) const {
   bool in_order = true;
   bool good_sums = true;
   bool good_postings = true;
   std::size_t n_posted = 0;
   double squares = 0;
-  std::uint64_t next = 0;  // the least feature that may follow
+  std::uint64_t next = 0;  // the smallest feature that may follow
   for (const Cell& cell : cells_[label]) {
     in_order = in_order && cell.feature >= next && cell.feature < weights_.size();
     if (!in_order) {

@@ -17,47 +17,48 @@ namespace oplt {
 
 namespace {
 
-constexpr std::size_t kCandidates = 20;  // of the tree, and as many of the memory, unless k is larger
-constexpr std::size_t kUnlimited = 100;  // initial number of each, if all labels above a threshold are requested
-constexpr std::size_t kGrowth = 4;       // as many times more of each, while what was added has labels above it
-constexpr std::size_t kSurePlaces = 10;  // the best candidates keep their places when there are more candidates
+constexpr std::size_t kCandidates = 20;  // from the tree, and as many from the memory, unless k is larger
+constexpr std::size_t kUnlimited = 100;  // initial number from each, if all labels above a threshold are requested
+constexpr std::size_t kGrowth = 4;       // then multiplied by this, as long as new candidates are above the threshold
+constexpr std::size_t kSurePlaces = 10;  // this many best candidates keep their ranks when more candidates are added
 constexpr std::size_t kCalibrated = 10;  // the calibration is trained on this many best candidates
 
 constexpr double kScoreScale = 4.0;
-constexpr double kMostScore = 1e6;   // no model learns to give more; a file may hold any weights
-constexpr double kLeastSlope = 0.2;  // probabilities must not turn the order of the scores round
+constexpr double kMostScore = 1e6;   // beyond any trained model, but a file may contain any weights
+constexpr double kLeastSlope = 0.2;  // probabilities must not reverse the order of the scores
 
-// The fraction of the evidence that each step keeps. The calibration has three weights to learn, and follows a stream
-// in which the labels become ever better known.
+// The fraction of the evidence that each step keeps. The calibration has only three weights, so it can forget faster
+// and follow the stream, in which labels become better known over time.
 constexpr double kKeepModel = 0.999;
 constexpr double kKeepCalibration = 0.99;
 constexpr double kKeepDoubt = 0.999;
 
-constexpr double kMostLogit = 30.0;      // so that no probability is 0 or 1 for good
-constexpr double kLeastBelief = 0.05;    // of the log-odds, however little is known of a row: it keeps their order
-constexpr double kMostFrequent = 0.999;  // of all examples, to have log-odds
-constexpr double kLeastCount = 0.5;      // of a label without examples, to have log-odds
-constexpr double kKnownWindow = 256.0;   // observed examples over which their number of known features is averaged
+constexpr double kMostLogit = 30.0;      // so that no probability gets stuck at 0 or 1
+constexpr double kLeastBelief = 0.05;    // minimum factor of the log-odds for sparse rows: it keeps their order
+constexpr double kMostFrequent = 0.999;  // maximum base rate, so that its log-odds are finite
+constexpr double kLeastCount = 0.5;      // count of a label without examples, for the same reason
+constexpr double kKnownWindow = 256.0;   // the mean number of known features is taken over this many observed examples
 
-// Every sixteenth observed example is used again with a part of its features left out: half of them, three quarters,
-// and so on.
+// Every sixteenth observed example is used again with some of its features removed: half of them, three quarters, and
+// so on.
 constexpr std::uint64_t kThinnedEvery = 16;
 constexpr std::uint64_t kThinnings = 4;
 
-// Probabilities are rounded to Real, and their sum must not exceed 1.
+// Slightly below 1, because probabilities are rounded to Real and their sum must not exceed 1.
 constexpr double kWhole = 1.0 - 1e-6;
 
-// Observed examples, after which a model learns rather from its own labels than from those of the other models: five
-// models that are trained separately from the start are useless on the first few hundred examples.
+// After about this many observed examples, a model learns mainly from labels of its own bucket instead of those of all
+// buckets: five models trained separately from the start are useless on the first few hundred examples.
 constexpr double kSharing = 30.0;
-constexpr double kLeastSharing = 0.05;  // what counts less is not worth its time
+constexpr double kLeastSharing = 0.05;  // updates with a smaller weight are not worth their time
 
-// An example's only label excludes all others, which tells more than that each of them does not apply.
+// Weight of an example with a single label: to rank one label above all others is more informative than that each of
+// the others does not apply.
 constexpr double kOnlyLabel = 3.0;
 
-constexpr std::size_t kBuckets = 5;  // of labels with 1, 2, 4, 8, 16 examples or more
+constexpr std::size_t kBuckets = 5;  // labels with at least 1, 2, 4, 8 and 16 examples
 
-/// A row with a part of its features.
+/// A row with some of its features removed.
 struct Thinned {
   std::vector<FeatureId> features;
   std::vector<Real> values;
@@ -67,7 +68,7 @@ bool has_label(const Example& example, LabelId label) {
   return std::binary_search(example.labels.begin(), example.labels.end(), label);
 }
 
-/// Of exponentials.
+/// log(sum(exp(score))), without overflow.
 double log_of_sum(std::span<const double> scores) {
   if (scores.empty()) {
     return 0.0;
@@ -106,7 +107,7 @@ bool LabelRanker::observes(std::uint64_t number) {
   return number % period < kRun;
 }
 
-/// Those of tree and memory, n each, that are no candidates yet.
+/// Adds the n best labels of the tree and of the memory that are not candidates yet.
 void LabelRanker::add_candidates(const Forest& forest, RowView x, std::size_t n, std::size_t beam,
                                  Scratch& scratch) const {
   std::vector<Candidate>& candidates = scratch.candidates;
@@ -125,7 +126,7 @@ void LabelRanker::add_candidates(const Forest& forest, RowView x, std::size_t n,
   renew_known();
   SearchParams params;
   params.top_k = n;
-  params.beam = beam > 0 ? beam : n;  // candidates need not be exactly the best
+  params.beam = beam > 0 ? beam : n;  // candidates need not be the exact top n
   for (const ScoredLabel& found : forest.search(x, params, scratch.search)) {
     add(found.label, found.probability);
   }
@@ -140,7 +141,7 @@ void LabelRanker::add_candidates(const Forest& forest, RowView x, std::size_t n,
   }
 }
 
-/// False if nothing is known of the row.
+/// Finds the first candidates and their features. Returns false if the row has no known feature.
 bool LabelRanker::find_first(const Forest& forest, RowView x, std::size_t beam, Scratch& scratch) const {
   memory_.ask(x, scratch.query);
   scratch.candidates.clear();
@@ -158,13 +159,13 @@ bool LabelRanker::find_first(const Forest& forest, RowView x, std::size_t beam, 
   return true;
 }
 
-/// A number, whatever the weights are: to sort what is none is undefined.
+/// Never NaN, whatever the weights are, because sorting NaN is undefined behaviour.
 double LabelRanker::score(const Scratch& scratch, std::size_t i) const {
   const double score = models_[bucket(scratch.candidates[i].count)].score(scratch.features[i]);
-  return std::min(kMostScore, std::max(-kMostScore, score));  // in this order, NaN is the least
+  return std::min(kMostScore, std::max(-kMostScore, score));  // in this order, NaN becomes -kMostScore
 }
 
-/// Of a row of which as much is known as of most.
+/// The log-odds of a candidate for a row with the usual number of known features.
 double LabelRanker::calibrated(double score, const Scratch& scratch) const {
   const auto& [constant, slope, together] = calibration_.weights();
   const double logit =
@@ -197,7 +198,7 @@ LabelRanker::Judged LabelRanker::judged(const Scratch& scratch, std::size_t i) c
           std::min(kMostLogit, std::max(-kMostLogit, blended))};
 }
 
-/// The best first, equally good ones by ascending label id.
+/// The first candidates, best first, ties by ascending label id.
 std::vector<LabelRanker::Judged> LabelRanker::first_judged(const Scratch& scratch) const {
   std::vector<Judged> first;
   for (std::size_t i = 0; i < scratch.n_first; ++i) {
@@ -231,13 +232,13 @@ bool LabelRanker::recognise(std::span<const std::uint64_t> digests) {
 
 void LabelRanker::observe(const Forest& forest, const Example& example) {
   if (!find_first(forest, example.x, 0, scratch_)) {
-    return;  // what will be answered to such a row needs no ranking
+    return;  // rank() answers with base rates for such a row
   }
   const std::vector<Judged> first = first_judged(scratch_);
   learn_probabilities(example, first);
   learn_doubt(example, first);
-  // Where all labels are new, no ranking could have been right, and there is nothing to learn about it. That no label
-  // applies is worth knowing.
+  // If all labels of the example are new, no ranking could have been right, and there is nothing to learn from it. An
+  // example without labels is informative.
   if (example.labels.empty() || std::any_of(example.labels.begin(), example.labels.end(),
                                             [this](LabelId label) { return memory_.count(label) > 0; })) {
     learn_ranking(example);
@@ -250,8 +251,8 @@ void LabelRanker::observe(const Forest& forest, const Example& example) {
   }
 }
 
-/// Which features are left out depends on how many examples have been observed, and on nothing else. Half of the time
-/// the rest is scaled as if there were no others; else these count as unknown ones do.
+/// Which features are removed depends only on the number of observed examples. Half of the time, the remaining row is
+/// scaled to norm 1, as if it had no other features; otherwise the removed features count like unknown ones.
 void LabelRanker::observe_thinned(const Forest& forest, const Example& example) {
   const std::uint64_t number = n_looked_at_ / kThinnedEvery;
   const std::uint64_t of_which_one = std::uint64_t{2} << (number % kThinnings);
@@ -274,7 +275,7 @@ void LabelRanker::observe_thinned(const Forest& forest, const Example& example) 
   if (squares_left == 0) {
     return;
   }
-  // Rows of norm 1 are those of a model that normalises.
+  // Only if the model normalises rows, i.e. if they have norm 1.
   if (is_scaled && std::abs(squares - 1.0) < 1e-3) {
     const double scale = 1.0 / std::sqrt(squares_left);
     for (std::size_t i = 0; i < thinned.features.size(); ++i) {
@@ -335,7 +336,7 @@ void LabelRanker::learn_ranking(const Example& example) {
   }
 }
 
-/// In their order.
+/// Their probabilities, in the same order.
 std::vector<ScoredLabel> LabelRanker::probabilities_of_first(std::span<const Judged> first) const {
   std::vector<ScoredLabel> ranked;
   double sum = 0;
@@ -351,8 +352,8 @@ std::vector<ScoredLabel> LabelRanker::probabilities_of_first(std::span<const Jud
   return ranked;
 }
 
-/// Adds to the ranked candidates further ones, which are at most as probable as the last sure one; where labels exclude
-/// each other, they share evenly what the first ones leave.
+/// Adds further candidates to the ranked ones. They are at most as probable as the last one that keeps its rank; if no
+/// example had more than one label, each gets at most an equal share of what the first candidates leave of 1.
 std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x, const SearchParams& params,
                                                 std::vector<ScoredLabel> ranked, std::span<const Judged> first,
                                                 Scratch& scratch) const {
@@ -368,7 +369,7 @@ std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x,
   const std::size_t n_sure = std::min(kSurePlaces, ranked.size());
   most = std::min(most, ranked[n_sure - 1].probability);
   const double least_sure = first[n_sure - 1].logit;
-  std::vector<std::pair<ScoredLabel, double>> rest;  // with their log-odds, since many may be equally probable
+  std::vector<std::pair<ScoredLabel, double>> rest;  // with their log-odds, because probabilities may tie
   for (std::size_t i = n_sure; i < ranked.size(); ++i) {
     rest.emplace_back(ranked[i], first[i].logit);
   }
@@ -466,7 +467,7 @@ void LabelRanker::check(const LabelMemory::Limits& limits) const {
   expect_format(n_of_several_ <= limits.examples && n_looked_at_ <= limits.examples,
                 "the ranking has seen more examples than the model");
   expect_format(mean_known_ >= 0 && mean_known_ <= static_cast<double>(limits.features),
-                "the mean number of known features is none that can be");
+                "the mean number of known features is out of range");
 }
 
 }  // namespace oplt

@@ -33,8 +33,8 @@ class LabelRanker {
     std::vector<LabelId> nearest;
     std::vector<LabelId> known;  // the candidates' labels, sorted
     std::vector<Candidate> candidates;
-    std::size_t n_first = 0;     // number of candidates that are always there; others were added because k is large
-    Real least_probability = 0;  // by the tree, of the first ones
+    std::size_t n_first = 0;     // number of candidates for any k; the others were added because k is large
+    Real least_probability = 0;  // lowest probability by the tree among the first candidates
     std::vector<CandidateFeatures> features;
     double together = 0;  // logarithm of the sum of the first candidates' exponential scores
     double thinness = 0;  // how little is known about the row: from 0 (as much as for most rows) to 1 (nothing)
@@ -42,17 +42,16 @@ class LabelRanker {
 
   explicit LabelRanker(std::uint32_t max_features);
 
-  /// Whether to observe the example with this number, from 0. The fraction decreases over time; observed examples come
-  /// in runs, because all pending updates of the tree must be applied before.
+  /// Whether to observe the example with this number, from 0. The fraction decreases over time. Observed examples come
+  /// in runs, because all pending updates of the tree must be applied before each.
   static bool observes(std::uint64_t number);
 
   /// Trains the ranking on an example that the tree and the memory have not learnt yet. Some examples are used a second
-  /// time with a part of their features left out, to learn how much to trust the scores when little is known about a
-  /// row.
+  /// time with some of their features removed, to learn how far to trust the scores of rows with few known features.
   void observe(const Forest& forest, const Example& example);
 
-  /// Records the examples of a batch, by digests of the original input. Returns whether the first one is new to the
-  /// model: in a further pass over the same data, it is not.
+  /// Records the examples of a batch, by digests of the original input. Returns whether the first one is new, which it
+  /// is not in a further pass over the same data.
   bool recognise(std::span<const std::uint64_t> digests);
 
   /// Whether the latest examples are repetitions of earlier ones.
@@ -81,13 +80,13 @@ class LabelRanker {
 
  private:
   using RankingModel = OnlineLogistic<kCandidateFeatures>;
-  using Calibration = OnlineLogistic<3>;  // of a constant, a candidate's score, and how high all scores are together
+  using Calibration = OnlineLogistic<3>;  // of a constant, a candidate's score, and Scratch::together
 
-  // How much less that counts, and how much more the label's frequency, the less is known of the row: a constant, the
-  // calibrated log-odds and the log-odds of the label's frequency, times how little is known and times its square.
+  // The less is known about a row, the less the calibrated log-odds count, and the more the base rate of the label. The
+  // features are 1, the calibrated log-odds and the log-odds of the base rate, each times the thinness and its square.
   using Doubt = OnlineLogistic<6>;
 
-  /// A candidate and what becomes of its score.
+  /// A candidate with its score and the resulting log-odds.
   struct Judged {
     LabelId label;
     double score;
@@ -114,15 +113,15 @@ class LabelRanker {
   void observe_thinned(const Forest& forest, const Example& example);
 
   LabelMemory memory_;
-  std::vector<RankingModel> models_;  // by how many examples the label has
-  Calibration calibration_;           // by all observed examples
-  Doubt doubt_;                       // likewise, and by some with a part of their features left out
+  std::vector<RankingModel> models_;  // by bucket of the label's number of examples
+  Calibration calibration_;           // trained on all observed examples
+  Doubt doubt_;                       // likewise, and on some with features removed
   PassDetector passes_;
-  std::uint64_t n_observed_ = 0;    // examples from which the models have learnt
-  std::uint64_t n_looked_at_ = 0;   // examples from which the calibration has learnt
+  std::uint64_t n_observed_ = 0;    // examples on which the models were trained
+  std::uint64_t n_looked_at_ = 0;   // examples on which the calibration was trained
   std::uint64_t n_of_several_ = 0;  // examples with more than one label
-  double mean_known_ = 0;           // known features of an observed example
-  WorkingMemory<Scratch> scratch_;  // of observe()
+  double mean_known_ = 0;           // mean number of known features of an observed example
+  WorkingMemory<Scratch> scratch_;  // for observe()
 };
 
 }  // namespace oplt

@@ -17,8 +17,8 @@ namespace oplt {
 
 /// Online logistic regression on a few dense features, by Newton steps with exponential forgetting.
 ///
-/// Features may be correlated, which the curvature accounts for. The curvature is at least the squared error, so that a
-/// confident wrong prediction does not cause a huge step.
+/// The curvature accounts for correlated features. It is at least the squared error, so that a confident wrong
+/// prediction does not cause a huge step.
 template <std::size_t N>
 class OnlineLogistic {
  public:
@@ -44,7 +44,7 @@ class OnlineLogistic {
     observe_probability(sigmoid(static_cast<Real>(score(x))), x, positive, weight);
   }
 
-  /// The same for an example whose probability, p, does not depend on its own score alone.
+  /// The same for an example whose probability p is given, because it does not depend on its own score alone.
   void observe_probability(double p, const Features& x, bool positive, double weight) {
     const double error = p - (positive ? 1.0 : 0.0);
     const double curvature = weight * std::max(p * (1.0 - p), error * error);
@@ -78,7 +78,7 @@ class OnlineLogistic {
 
   const Features& weights() const { return weights_; }
 
-  /// Between steps only. One array: the weights, then the rows of the curvature.
+  /// Writes one array: the weights, then the rows of the curvature. Must not be called between observe() and step().
   void save(ArrayWriter& out, const std::string& name) const {
     out.begin<double>(name);
     out.append<double>(weights_);
@@ -118,14 +118,15 @@ class OnlineLogistic {
   }
 
  private:
-  // Far from what can be learnt, and far from overflows. The pivots of what is at least the identity are at least 1.
+  // Far beyond anything that can be learnt, and far from overflows. The curvature is at least the identity, so the
+  // pivots of its decomposition are at least 1.
   static constexpr double kMostWeight = 1e9;
   static constexpr double kMostCurvature = 1e30;
   static constexpr double kLeastPivot = 0.5;
 
-  using Matrix = std::array<Features, N>;  // symmetric: the lower triangle alone is used
+  using Matrix = std::array<Features, N>;  // symmetric: only the lower triangle is used
 
-  /// The lower triangle of which the curvature is the square. It exists, since that is at least the identity.
+  /// The Cholesky factor L of the curvature, L Lᵀ. It exists, because the curvature is at least the identity.
   Matrix cholesky() const {
     Matrix lower{};
     for (std::size_t i = 0; i < N; ++i) {

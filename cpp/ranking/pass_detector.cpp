@@ -10,9 +10,9 @@ namespace oplt {
 
 namespace {
 
-constexpr std::uint64_t kTwice = 1;  // the bit of a digest that occurred more than once
+constexpr std::uint64_t kTwice = 1;  // the bit that marks a digest that occurred more than once
 
-// Half as many new examples as expected speak neither for nor against a repetition.
+// Half the expected fraction of new examples is evidence neither for nor against a repetition.
 constexpr double kExpectedShare = 0.5;
 
 }  // namespace
@@ -62,7 +62,7 @@ PassDetector PassDetector::load(const ArrayReader& in, const std::string& prefix
   PassDetector detector;
   const Buffer<std::uint64_t> digests = in.get<std::uint64_t>(prefix + "/digests");
   expect_format(digests.size() <= kMost && digests.size() == in.get_one<std::uint64_t>(prefix + "/n_digests"),
-                "a model keeps more digests of examples than it may, or fewer than it says");
+                "the number of digests of examples is wrong");
   detector.digests_.assign(digests.begin(), digests.end());
   detector.bound_ = in.get_one<std::uint64_t>(prefix + "/bound");
   detector.n_seen_ = in.get_one<std::uint64_t>(prefix + "/n_seen");
@@ -79,8 +79,8 @@ void PassDetector::check() const {
   }
   expect_format(in_order, "digests of examples are out of order");
   expect_format(n_seen_ >= digests_.size() && n_seen_ <= ~std::uint64_t{0} / (2 * kMost),
-                "a model has seen fewer examples than it keeps digests of, or too many");
-  expect_format(evidence_ >= 0 && evidence_ <= kMostEvidence, "the evidence of a further pass is out of its range");
+                "the number of examples does not match their digests");
+  expect_format(evidence_ >= 0 && evidence_ <= kMostEvidence, "the evidence of a further pass is out of range");
 }
 
 }  // namespace oplt

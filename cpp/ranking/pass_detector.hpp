@@ -37,16 +37,16 @@ class PassDetector {
 
  private:
   static constexpr double kEnough = 8;                  // a stationary stream reaches this once in 10⁵ to 10⁶ times
-  static constexpr double kMostEvidence = 2 * kEnough;  // so that what is new after all is soon known as such
+  static constexpr double kMostEvidence = 2 * kEnough;  // limited, so that the end of a repetition is detected soon
 
   void halve_bound();
 
   // Ascending. The lowest bit is not part of the digest: it is set if the example has occurred more than once.
   std::vector<std::uint64_t> digests_;
   std::uint64_t bound_ = ~std::uint64_t{0};  // digests above it are ignored
-  std::uint64_t n_seen_ = 0;                 // examples below the bound, repeating ones left out
+  std::uint64_t n_seen_ = 0;                 // examples below the bound, without repetitions of the stream
   std::uint64_t n_once_ = 0;                 // digests that have occurred once
-  double evidence_ = 0;                      // that the stream repeats itself
+  double evidence_ = 0;                      // CUSUM statistic for a repeating stream
 };
 
 }  // namespace oplt

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// The few words that the tests need. Include it in one source file of an executable: it defines main().
+// A minimal test framework. Include it in one source file of an executable: it defines main().
 #pragma once
 
 #include <exception>
@@ -20,7 +20,7 @@ inline bool add(const char* name, void (*run)()) {
   return true;
 }
 
-/// Begins a report; only the first few failures of a case are printed, a loop may fail a million times.
+/// Begins a report. Prints only the first few failures of a case, because a loop may fail a million times.
 inline std::ostream& fail(const char* place, const char* expression) {
   static std::ostream nowhere(nullptr);
   return (++n_failures <= 5 ? std::cerr : nowhere) << '\n' << place << ": " << expression;
@@ -37,7 +37,7 @@ void equal(const A& a, const B& b, const char* place, const char* expression) {
   }
 }
 
-/// Other exceptions than Error fly on and fail the case.
+/// Exceptions other than Error propagate and fail the case.
 template <class Error, class Run>
 void throws(Run run, std::string_view text, const char* place, const char* expression) {
   try {

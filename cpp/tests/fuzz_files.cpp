@@ -17,7 +17,7 @@ struct SeedArray {
   std::vector<std::byte> bytes;
 };
 
-/// A small model, taken apart.
+/// A small model and its arrays.
 struct Seed {
   Kind kind;
   std::vector<SeedArray> arrays;
@@ -38,14 +38,14 @@ std::vector<Seed> make_seeds() {
   return seeds;
 }
 
-/// One change: 2 bytes say which array and what, 2 where, and up to 8 with which value.
+/// Makes one change, described by 2 bytes for the array and the kind, 2 for the place, and up to 8 for the value.
 void change_array(FuzzReader& in, std::vector<SeedArray>& arrays) {
   SeedArray& array = arrays[in.take<std::uint8_t>() % arrays.size()];
   const auto what = in.take<std::uint8_t>();
   const std::size_t place = in.take<std::uint16_t>();
   std::vector<std::byte>& bytes = array.bytes;
   const std::size_t width = std::size_t{1} << (what % 4);
-  if (what >= 0xF0) {  // another size, of at most a few kilobytes
+  if (what >= 0xF0) {  // changes the size, to at most a few kilobytes
     const std::size_t n_values = place % (bytes.size() / array.entry.value_bytes + 64);
     bytes.resize(n_values * array.entry.value_bytes, static_cast<std::byte>(in.take<std::uint8_t>()));
     return;
@@ -107,7 +107,8 @@ void fuzz_container(FuzzBytes data) {
     const ArrayReader arrays = read_arrays(file);
     for (const ArrayEntry& entry : arrays.entries()) {
       expect(arrays.has(entry.name), "an array is not found by its name");
-      expect(entry.offset <= file.size() && entry.n_bytes <= file.size() - entry.offset, "an array lies outside");
+      expect(entry.offset <= file.size() && entry.n_bytes <= file.size() - entry.offset,
+             "an array lies outside the file");
       const auto bytes = entry.value_bytes == 8   ? std::as_bytes(arrays.get<std::uint64_t>(entry.name).view())
                          : entry.value_bytes == 4 ? std::as_bytes(arrays.get<std::uint32_t>(entry.name).view())
                          : entry.value_bytes == 1 ? arrays.get<std::byte>(entry.name).view()

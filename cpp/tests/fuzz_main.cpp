@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// libFuzzer's entry: one executable for each target, whose name OPLT_FUZZ_TARGET is. An exception ends the process.
+// The entry point for libFuzzer. There is one executable per target, named by OPLT_FUZZ_TARGET. An exception aborts it.
 #include "fuzz_targets.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// What `make fuzz` calls with arbitrary bytes, and test_fuzz_corpus.cpp with those that are kept. A target returns,
-// whatever the bytes are; an exception means that a promise does not hold.
+// Called by `make fuzz` with arbitrary bytes, and by test_fuzz_corpus.cpp with the stored ones. A target must return,
+// whatever the bytes are; an exception means that a guarantee is violated.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ namespace oplt::test {
 
 using FuzzBytes = std::span<const std::byte>;
 
-/// Changes to the arrays of a model's file, whose checksums are right: refused, or as good as any other model.
+/// A model file with changed arrays and valid checksums is rejected, or works like any other model.
 void fuzz_model(FuzzBytes bytes);
 
-/// A file as it is, but for the checksum of its table of contents.
+/// Arbitrary bytes as a file, with a valid checksum of the table of contents.
 void fuzz_container(FuzzBytes bytes);
 
 /// The text format of data sets: chunks and lines, values, limits.
@@ -35,7 +35,7 @@ struct FuzzTarget {
 inline constexpr FuzzTarget kFuzzTargets[] = {
     {"model", fuzz_model}, {"container", fuzz_container}, {"parsers", fuzz_parsers}, {"text", fuzz_text}};
 
-/// Takes numbers from the front of the bytes; zeros when there are none left.
+/// Takes numbers from the front of the bytes; returns zeros when they are used up.
 class FuzzReader {
  public:
   explicit FuzzReader(FuzzBytes bytes) : rest_(bytes) {}

@@ -19,7 +19,7 @@ namespace oplt::test {
 
 namespace {
 
-/// The number that a text begins with has the same bits as by the standard library, which knows fewer notations.
+/// Compares the bits of the number at the beginning of a text with the standard library, which accepts fewer notations.
 void compare_number(std::string_view text) {
   Real value = 0;
   const char* const end = read_real(text.data(), text.data() + text.size(), value);
@@ -31,8 +31,8 @@ void compare_number(std::string_view text) {
   const auto [stop, error] = std::from_chars(text.data() + is_signed, end, expected);
   if (error == std::errc{}) {
     expected = text[0] == '-' ? -expected : expected;
-    expect(stop == end, "the number ends elsewhere");
-    expect(std::bit_cast<std::uint32_t>(expected) == std::bit_cast<std::uint32_t>(value), "the number is another one");
+    expect(stop == end, "the number ends at a different position");
+    expect(std::bit_cast<std::uint32_t>(expected) == std::bit_cast<std::uint32_t>(value), "the number is different");
   }
 }
 
@@ -51,7 +51,7 @@ void expect_rows(const LabelledRows& rows) {
   expect(std::ranges::all_of(rows.labels, below(rows.n_labels)), "a label is out of range");
 }
 
-/// The rows, or what is wrong.
+/// The rows, or the error.
 struct Parsed {
   std::optional<LabelledRows> rows;
   std::string error;
@@ -66,7 +66,7 @@ Parsed parsed(std::string_view text, std::size_t chunk_bytes) {
 }
 
 void expect_same(const Parsed& a, const Parsed& b) {
-  expect(a.error == b.error && a.rows.has_value() == b.rows.has_value(), "chunks change what is wrong");
+  expect(a.error == b.error && a.rows.has_value() == b.rows.has_value(), "chunks change the error");
   if (a.rows) {
     expect(a.rows->features == b.rows->features && a.rows->labels == b.rows->labels &&
                a.rows->x_indptr == b.rows->x_indptr && a.rows->n_features == b.rows->n_features,
@@ -74,7 +74,7 @@ void expect_same(const Parsed& a, const Parsed& b) {
   }
 }
 
-/// All characters, each decoded and written again.
+/// The text with each character decoded and encoded again.
 std::string recoded(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size();) {
@@ -130,18 +130,18 @@ void fuzz_parsers(FuzzBytes bytes) {
   expect_same(whole, parsed(text, 7));
   const ParsedLines lines = parse_lines(text, limits);
   const LabelledRows& rows = lines.rows;
-  expect(rows.x_indptr.size() == rows.y_indptr.size(), "lines have features or labels alone");
+  expect(rows.x_indptr.size() == rows.y_indptr.size(), "the numbers of rows of features and labels differ");
   expect(std::ranges::all_of(rows.features, [&](std::int32_t i) { return i >= 0 && i < limits.n_features; }) &&
              std::ranges::all_of(rows.labels, [&](std::int32_t i) { return i >= 0 && i < limits.n_labels; }),
-         "a line goes beyond the limits");
-  expect(is_utf8(quoted(text)), "a message would not be text");
+         "an index is beyond the limits");
+  expect(is_utf8(quoted(text)), "a message is not valid UTF-8");
 }
 
 void fuzz_text(FuzzBytes bytes) {
   FuzzReader in(bytes);
   TextFeatures features(text_params(in));
   const std::string_view text = in.rest();
-  expect(recoded(text) == text, "characters change when they are written again");
+  expect(recoded(text) == text, "decoding and encoding changes a character");
   for (const WordRule rule : {WordRule::kLetters, WordRule::kSymbols, WordRule::kBlanks, WordRule::kTokens}) {
     expect_words(text, rule);
   }
@@ -153,12 +153,12 @@ void fuzz_text(FuzzBytes bytes) {
   }
   features.find(text, row);
   for (std::size_t i = 0; i < row.ids.size(); ++i) {
-    expect(row.ids[i] < features.terms().size() && row.values[i] > 0, "a term that there is not");
+    expect(row.ids[i] < features.terms().size() && row.values[i] > 0, "a term does not exist");
   }
   const std::vector<std::byte> saved = saved_bytes(features);
   const TextFeatures again = TextFeatures::load(read_arrays(saved), "thing", features.params());
   again.check();
-  expect(saved_bytes(again) == saved, "what was loaded is saved as something else");
+  expect(saved_bytes(again) == saved, "saving a loaded object gives different bytes");
 }
 
 }  // namespace oplt::test

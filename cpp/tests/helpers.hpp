@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// Settings, random streams and comparisons to the bit that several tests share.
+// Settings, random streams and bit-for-bit comparisons shared by several tests.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ inline ModelParams make_params(Policy policy = Policy::kBestGreedy, std::uint32_
                      .learning = {.learning_rate = 0.5F, .adagrad_eps = 0.01F, .gate = gate}}};
 }
 
-/// Settings of a model that has tree `number` of a forest alone.
+/// Settings of a model whose only tree is tree `number` of a forest.
 inline ModelParams of_tree(ModelParams params, std::uint32_t number) {
   params.forest.tree = params.forest.of_tree(number);
   params.forest.trees = 1;
@@ -70,8 +70,8 @@ inline StreamExample random_example(Random& random, std::uint32_t n_features) {
   return example;
 }
 
-/// A stream that keeps bringing features and labels: new ones singly and several at once, none at all, old examples
-/// once more. New labels are numbered on from n_labels, as a vocabulary does.
+/// A stream in which new features and labels keep appearing: one at a time, several at once, or none; and old examples
+/// repeat. New labels get the ids from n_labels on, as a vocabulary would assign them.
 inline std::vector<StreamExample> random_stream(std::uint64_t seed, std::size_t n, std::uint32_t n_labels = 0) {
   Random random(seed);
   std::vector<StreamExample> stream;
@@ -96,7 +96,7 @@ inline std::vector<StreamExample> random_stream(std::uint64_t seed, std::size_t 
   return stream;
 }
 
-/// Any tree at all: node v hangs below a random earlier one. Leaves are labelled 0, 1, 2, …
+/// A random tree: the parent of node v is a random earlier node. Leaves are labelled 0, 1, 2, …
 inline LabelTree random_tree(Random& random, std::uint32_t n_nodes) {
   std::vector<NodeId> parents{kNone};
   std::vector<bool> is_leaf(n_nodes, true);
@@ -112,7 +112,7 @@ inline LabelTree random_tree(Random& random, std::uint32_t n_nodes) {
   return {parents, labels};
 }
 
-/// The same tree, made at once.
+/// The same tree, built from its parents and labels.
 inline LabelTree rebuilt(const LabelTree& tree) {
   std::vector<NodeId> parents;
   std::vector<LabelId> labels;
@@ -123,7 +123,7 @@ inline LabelTree rebuilt(const LabelTree& tree) {
   return {parents, labels};
 }
 
-/// The bytes of a file with whatever `write` puts into it.
+/// The bytes of a file that `write` has written.
 template <class Write>
 std::vector<std::byte> file_of(Write write) {
   std::vector<std::byte> bytes;
@@ -133,7 +133,7 @@ std::vector<std::byte> file_of(Write write) {
   return bytes;
 }
 
-/// The bytes of a file with nothing but the thing: its arrays begin with "thing/", unless it names them itself.
+/// The bytes of a file with only this object. Array names begin with "thing/", unless the object chooses them itself.
 template <class T>
 std::vector<std::byte> saved_bytes(const T& thing) {
   return file_of([&](ArrayWriter& out) {
@@ -145,13 +145,13 @@ std::vector<std::byte> saved_bytes(const T& thing) {
   });
 }
 
-/// Arrays that live as long as anybody looks at them.
+/// A reader whose bytes live as long as any view of them.
 inline ArrayReader read_arrays(std::vector<std::byte> bytes) {
   const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   return {*owner, owner};
 }
 
-/// The same file, but one array has other values.
+/// The same file, but with other values in one array.
 template <class T>
 std::vector<std::byte> with_array(const std::vector<std::byte>& file, std::string_view name,
                                   std::span<const T> values) {
@@ -164,22 +164,22 @@ std::vector<std::byte> with_array(const std::vector<std::byte>& file, std::strin
   });
 }
 
-/// The same file, but one byte of an array is another one, and all checksums are right.
+/// The same file, but with one byte of an array changed and valid checksums.
 inline std::vector<std::byte> with_random_byte(const std::vector<std::byte>& file, Random& random) {
   const ArrayReader in(file, nullptr);
   const ArrayEntry& entry = in.entries()[random.below(static_cast<std::uint32_t>(in.entries().size()))];
   std::vector<std::byte> bytes(file.begin() + static_cast<std::ptrdiff_t>(entry.offset),
                                file.begin() + static_cast<std::ptrdiff_t>(entry.offset + entry.n_bytes));
   if (!bytes.empty()) {
-    // Small values are near the others, and pass checks more often.
+    // Small values are more plausible, and pass checks more often.
     const std::uint32_t most = random.below(2) == 0 ? 8 : 256;
     bytes[random.below(static_cast<std::uint32_t>(bytes.size()))] = static_cast<std::byte>(random.below(most));
   }
   return with_array<std::byte>(file, entry.name, bytes);
 }
 
-/// Damages a file in many ways, and calls use(file), which throws FormatError or does no harm. Returns how often it did
-/// not throw.
+/// Damages a file in many ways and calls use(file), which must throw FormatError or do no harm. Returns how often it
+/// did not throw.
 template <class Use>
 int n_harmless(const std::vector<std::byte>& file, int n, Use use) {
   Random random(14);
@@ -194,7 +194,7 @@ int n_harmless(const std::vector<std::byte>& file, int n, Use use) {
   return n_used;
 }
 
-/// The same file, but one value of an array is another one.
+/// The same file, but with one value of an array changed.
 template <class T>
 std::vector<std::byte> with_value(const std::vector<std::byte>& file, std::string_view name, std::size_t i, T value) {
   Buffer<T> values = ArrayReader(file, nullptr).get<T>(name);
@@ -203,14 +203,14 @@ std::vector<std::byte> with_value(const std::vector<std::byte>& file, std::strin
   return with_array<T>(file, name, values.view());
 }
 
-/// Damages what was saved: puts a value where another one of its size is.
+/// Damages saved bytes: overwrites them with a value.
 template <class T>
 void overwrite(std::vector<std::byte>& bytes, std::size_t place, T value) {
   const auto piece = std::as_bytes(std::span(&value, 1));
   std::copy(piece.begin(), piece.end(), bytes.begin() + static_cast<std::ptrdiff_t>(place));
 }
 
-/// Equal to the bit: unlike ==, it tells 0 from -0.
+/// Bit-for-bit equality, which unlike == distinguishes 0 from -0.
 inline bool same_bits(const std::vector<Cell>& a, const std::vector<Cell>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Cell& one, const Cell& other) {
     const auto bits = [](Real value) { return std::bit_cast<std::uint32_t>(value); };

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// Small models of several kinds, and the promise about their files: whatever passes the check does no harm.
+// Small models of several kinds, and the guarantee about their files: whatever passes the check does no harm.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +19,13 @@
 
 namespace oplt::test {
 
-inline constexpr std::size_t kExamples = 7;  // in the file; as many again are learnt from it
+inline constexpr std::size_t kExamples = 7;  // in the file; the loaded model learns as many again
 
 struct Kind {
   ModelParams params;
   std::optional<TextParams> text;
 
-  /// Of known features, and of new ones.
+  /// Examples with known and with new features.
   Inputs questions() const { return text ? texts().inputs(4, 11) : named().rows(4, 7); }
 
   void update(OnlineModel& model, std::size_t begin, std::size_t end) const {
@@ -53,7 +53,7 @@ struct Kind {
   }
 };
 
-/// One tree alone; all that a model of named features can have, during its warm-up; the same of texts, after it.
+/// A single tree; a model of named features with all options, during its warm-up; the same for texts, after warm-up.
 inline std::vector<Kind> kinds() {
   Kind all{make_params(Policy::kBestGreedy, 2, 3, 0.1F), {}};
   all.params.label_memory = 4;
@@ -64,7 +64,7 @@ inline std::vector<Kind> kinds() {
   return {Kind{make_params(Policy::kComplete, 2, 3), {}}, all, texts};
 }
 
-/// A promise that does not hold.
+/// Throws std::logic_error unless a guarantee holds.
 inline void expect(bool holds, const std::string& what) {
   if (!holds) {
     throw std::logic_error(what);
@@ -72,12 +72,12 @@ inline void expect(bool holds, const std::string& what) {
 }
 
 inline void expect_probabilities(const Predictions& predictions) {
-  expect(std::ranges::all_of(predictions.probabilities, [](Real p) { return p >= 0 && p <= 1; }),  // NaN is not
+  expect(std::ranges::all_of(predictions.probabilities, [](Real p) { return p >= 0 && p <= 1; }),  // false for NaN
          "a prediction is not a probability");
 }
 
-/// Loads a file; if it passes the check, does with it all that can be done with a model. False if it is refused.
-/// Throws std::logic_error if a promise does not hold.
+/// Loads a file; if it passes the check, exercises the model in all ways. Returns false if the file is rejected.
+/// Throws std::logic_error if a guarantee is violated.
 inline bool is_used(const Kind& kind, const std::vector<std::byte>& file) {
   std::optional<OnlineModel> model;
   try {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// Forks, for the tests of what is left of a process in its child.
+// Forking, for tests of the behaviour in a forked child.
 #pragma once
 
 #if __has_include(<unistd.h>)
@@ -14,7 +14,7 @@
 
 namespace oplt::test {
 
-/// Forks in the middle of something. In the child it returns 0; one that hangs is killed after a while.
+/// Forks. Returns 0 in the child, which is killed after a while if it hangs.
 inline pid_t fork_here() {
   const pid_t child = fork();
   if (child == 0) {
@@ -23,13 +23,13 @@ inline pid_t fork_here() {
   return child;
 }
 
-/// Has the child ended by _exit(0)?
+/// Whether the child ended by _exit(0).
 inline bool ended_well(pid_t child) {
   int status = 0;
   return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// Forks, and tells whether work() returns true in the child.
+/// Forks, and returns whether work() returns true in the child.
 template <class Work>
 bool holds_in_child(Work work) {
   const pid_t child = fork_here();

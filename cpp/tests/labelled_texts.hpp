@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// A stream of texts that several tests share.
+// A stream of texts shared by several tests.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace oplt::test {
 
-/// Words count as often as they occur.
+/// The value of a word is its number of occurrences.
 inline constexpr TextParams kPlainText{.min_words = 1,
                                        .max_words = 1,
                                        .min_chars = 0,
@@ -28,7 +28,7 @@ inline constexpr TextParams kPlainText{.min_words = 1,
                                        .max_features = 0,
                                        .words = WordRule::kSymbols};
 
-/// With idf, and so few places that terms take those of others all the time.
+/// With idf, and a limit so low that terms replace each other all the time.
 inline TextParams crowded_text() {
   TextParams params = kPlainText;
   params.idf = true;
@@ -36,7 +36,7 @@ inline TextParams crowded_text() {
   return params;
 }
 
-/// A text of some words; later ones have words of their own.
+/// A text of some words; later texts have new words.
 inline std::string random_text(Random& random, std::uint32_t i) {
   std::string text;
   for (std::uint32_t n = random.below(8); n > 0; --n) {
@@ -45,7 +45,7 @@ inline std::string random_text(Random& random, std::uint32_t i) {
   return text;
 }
 
-/// Texts, and labels that have something to do with them.
+/// Texts with related labels.
 struct LabelledTexts {
   std::vector<std::string> texts;
   std::vector<std::string_view> views;
@@ -61,7 +61,7 @@ struct LabelledTexts {
     }
     views.assign(texts.begin(), texts.end());
   }
-  LabelledTexts(const LabelledTexts&) = delete;  // the views are of its own texts
+  LabelledTexts(const LabelledTexts&) = delete;  // the views refer to its own texts
   LabelledTexts& operator=(const LabelledTexts&) = delete;
 
   std::size_t size() const { return texts.size(); }

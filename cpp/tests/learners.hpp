@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// Trees and forests together with what learns them, for tests that need no names.
+// Trees and forests together with their learners, for tests that need no names.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline std::vector<Example> views(std::span<const StreamExample> stream) {
   return result;
 }
 
-/// A tree that learns.
+/// A tree and its learner.
 class OnlineTree {
  public:
   explicit OnlineTree(const ModelParams& params, LabelTree start = LabelTree())
@@ -33,7 +33,7 @@ class OnlineTree {
     learner_.adopt(plt_);
   }
 
-  /// Goes on with what was saved.
+  /// Continues from a saved state.
   OnlineTree(const ModelParams& params, const std::vector<std::byte>& saved)
       : plt_(Plt::load(read_arrays(saved), "thing", Loss::kLogistic)),
         learner_(params.forest.tree, params.forest.learning) {
@@ -56,12 +56,12 @@ class OnlineTree {
   PltLearner learner_;
 };
 
-/// A forest that learns.
+/// A forest and its learner.
 class OnlineForest {
  public:
   explicit OnlineForest(const ModelParams& params) : learner_(params.forest), forest_(learner_.start()) {}
 
-  /// Goes on with what was saved.
+  /// Continues from a saved state.
   OnlineForest(const ModelParams& params, const std::vector<std::byte>& saved, std::uint32_t n_features)
       : learner_(params.forest), forest_(Forest::load(read_arrays(saved), params.forest.trees, Loss::kLogistic)) {
     forest_.check(n_features, forest_.n_labels());
@@ -71,7 +71,7 @@ class OnlineForest {
   const Forest& operator*() const { return forest_; }
   const Forest* operator->() const { return &forest_; }
 
-  /// In batches that do not go beyond the end of a warm-up.
+  /// Learns in batches that do not extend beyond the end of a warm-up.
   void learn(std::span<const StreamExample> stream, std::size_t threads = 1) {
     HelperPool helpers(threads - 1);
     while (!stream.empty()) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// A stream by name, and models that are started, saved, loaded and asked, for tests of whole models.
+// A stream of named examples, and functions to start, save, load and query models, for tests of whole models.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace oplt::test {
 
-/// A model that knows nothing; of texts, if there are `text` settings.
+/// An untrained model, which takes texts if there are `text` settings.
 inline ModelState started(const ModelParams& params, const std::optional<TextParams>& text = {}) {
   return Learner(params).start(text ? Encoder(TextFeatures(*text)) : Encoder());
 }
@@ -31,7 +31,7 @@ inline StateParams state_params(const ModelParams& params, const std::optional<T
           .text = text};
 }
 
-/// What was saved, checked. It lies in the file until it is written.
+/// Loads and checks a saved state, whose arrays stay in the file until they are written to.
 inline ModelState loaded(const ModelParams& params, const std::vector<std::byte>& saved,
                          const std::optional<TextParams>& text = {}) {
   ModelState state = ModelState::load(read_arrays(saved), state_params(params, text));
@@ -41,7 +41,7 @@ inline ModelState loaded(const ModelParams& params, const std::vector<std::byte>
 
 inline std::vector<std::byte> saved_bytes(const OnlineModel& model) { return saved_bytes(model.snapshot()); }
 
-/// What a model answers, and after how many examples.
+/// The predictions of a model, and its number of examples.
 struct Answers {
   std::uint64_t n_examples;
   Predictions predictions;
@@ -107,7 +107,7 @@ class NamedExamples {
   void update(OnlineModel& model) const { update(model, 0, size()); }
 
  private:
-  /// Even ids become integers, odd ones strings, for which a fixed list keeps the text.
+  /// Even ids become integers, odd ones strings, whose text is in a static list.
   static Name name_of(std::uint32_t id) {
     static const std::vector<std::string> texts = [] {
       std::vector<std::string> made;

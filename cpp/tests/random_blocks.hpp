@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// Blocks that learn random steps, and blocks in files, for the tests of both.
+// Blocks trained on random steps, and blocks in files.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct Step {
   Positions positives;
 };
 
-/// Few positives, as in a tree: with the gate on, most columns soon take no step.
+/// Few positives, as in a tree: with a gate, most columns are soon not updated any more.
 inline std::vector<Step> random_steps(std::uint64_t seed, int n, std::uint32_t n_children) {
   Random random(seed);
   std::vector<Step> steps;
@@ -43,7 +43,7 @@ inline std::vector<Step> random_steps(std::uint64_t seed, int n, std::uint32_t n
   return steps;
 }
 
-/// Both halves of a step.
+/// Both halves of an update.
 inline void learn(SiblingBlock& block, RowView x, Real weight, const Positions& positives, const LearningParams& params,
                   BlockScratch& scratch) {
   if (block.find_step(x, weight, positives, params, scratch)) {
@@ -65,7 +65,7 @@ inline SiblingBlock trained(bool auxiliary, Column n_children, const std::vector
   return block;
 }
 
-/// The cells of the children: what must survive when the auxiliary column goes.
+/// The cells of the children, which must not change when the auxiliary column is dropped.
 inline std::vector<std::vector<Cell>> cells_of_children(const SiblingBlock& block) {
   std::vector<std::vector<Cell>> result;
   for (Column child = 0; child < block.n_children(); ++child) {
@@ -74,7 +74,7 @@ inline std::vector<std::vector<Cell>> cells_of_children(const SiblingBlock& bloc
   return result;
 }
 
-/// A file with this block alone.
+/// A file with only this block.
 inline std::vector<std::byte> saved_bytes(const SiblingBlock& block) {
   return file_of([&](ArrayWriter& out) {
     const Blocks blocks(1, Shared(block));
@@ -82,7 +82,7 @@ inline std::vector<std::byte> saved_bytes(const SiblingBlock& block) {
   });
 }
 
-/// The block, where it lies in the file.
+/// The block, still in the file.
 inline SiblingBlock open(const std::vector<std::byte>& file) {
   Blocks blocks = load_blocks(read_arrays(file), "thing");
   CHECK_EQ(blocks.size(), 1U);

@@ -30,7 +30,7 @@ bool intact(const Arena& arena, const Piece& piece) {
 
 }  // namespace
 
-TEST("released pieces are used again, by size") {
+TEST("released words are reused by requests of the same size") {
   Arena arena;
   const std::uint32_t three = arena.allocate(3);
   const std::uint32_t five = arena.allocate(5);
@@ -45,7 +45,7 @@ TEST("released pieces are used again, by size") {
   CHECK_EQ(arena.memory_bytes(), bytes);
 }
 
-TEST("a free list that has run out gives new words") {
+TEST("when the free list is empty, new words are allocated") {
   Arena arena;
   const std::uint32_t first = arena.allocate(2);
   arena.release(first, 2);
@@ -53,7 +53,7 @@ TEST("a free list that has run out gives new words") {
   CHECK(arena.allocate(2) != first);
 }
 
-TEST("offsets and contents stay valid through growth, pieces never overlap") {
+TEST("offsets and contents stay valid through growth, and allocations never overlap") {
   Arena arena;
   oplt::Random random(9);
   std::vector<Piece> pieces;

@@ -25,14 +25,14 @@ Bytes small_file() {
   });
 }
 
-/// All that anybody reads from the small file.
+/// Reads everything from the small file.
 std::uint64_t read_all(const ArrayReader& in) {
   in.verify();
   return in.get<std::uint32_t>("b/numbers")[2] + in.get<double>("empty").size() +
          static_cast<std::uint64_t>(in.get_one<std::int64_t>("a")) + in.get<char>("text").size();
 }
 
-/// What the table of contents says of an array.
+/// An entry of the table of contents.
 struct Line {
   std::string name;
   std::uint32_t value_bytes;
@@ -40,7 +40,7 @@ struct Line {
   std::uint64_t n_bytes;
 };
 
-/// A file of `n_zeros` bytes of arrays, with a table that has the right checksum but says what it likes.
+/// A file with `n_zeros` bytes of arrays and an arbitrary table of contents with a valid checksum.
 Bytes forged(const std::vector<Line>& lines, std::size_t n_zeros, std::uint32_t n_lines) {
   Bytes file = file_of([](ArrayWriter&) {});
   file.resize(64);  // the header
@@ -79,7 +79,7 @@ void open_forged(const std::vector<Line>& lines, std::size_t n_zeros = 128) {
 
 }  // namespace
 
-TEST("arrays are found by name, where they lie in the file") {
+TEST("arrays are found by name and read in place") {
   const auto owner = std::make_shared<const Bytes>(small_file());
   const ArrayReader in(*owner, owner);
   in.verify();
@@ -105,7 +105,7 @@ TEST("the layout is that of the format: arrays at multiples of 64, zeros between
   CHECK_EQ(std::memcmp(file.data() + file.size() - 8, "OPLTEND.", 8), 0);
 }
 
-TEST("equal arrays make equal files, and the checksum tells them from others") {
+TEST("equal arrays make equal files, and different arrays different checksums") {
   const auto checksum_of = [](std::uint32_t number) {
     ArrayWriter out([](std::span<const std::byte>) {});
     out.put_one("number", number);
@@ -116,7 +116,7 @@ TEST("equal arrays make equal files, and the checksum tells them from others") {
   CHECK(small_file() == small_file());
 }
 
-TEST("an array that comes in pieces is the same as one that comes at once, whatever its size") {
+TEST("an array written in pieces equals one written as a whole, whatever its size") {
   std::vector<std::uint32_t> numbers(1'000'000);
   std::iota(numbers.begin(), numbers.end(), 0U);
   const std::span<const std::uint32_t> all(numbers);
@@ -137,7 +137,7 @@ TEST("an array that comes in pieces is the same as one that comes at once, whate
   CHECK_EQ(in.get<std::uint32_t>("x")[999'999], 999'999U);
 }
 
-TEST("a writer that is used wrongly says so") {
+TEST("a writer rejects misuse") {
   const auto ignore = [](std::span<const std::byte>) {};
   ArrayWriter out(ignore);
   CHECK_THROWS(std::logic_error, out.append(std::span<const char>("abc", 3)));
@@ -147,7 +147,7 @@ TEST("a writer that is used wrongly says so") {
   CHECK_THROWS_WITH(FormatError, "two arrays named 'x'", out.finish());
 }
 
-TEST("a reader says what is missing or of another type") {
+TEST("a reader names arrays that are missing or have a different type") {
   const ArrayReader in = test::read_arrays(small_file());
   CHECK_THROWS_WITH(FormatError, "no array 'c'", in.get<int>("c"));
   CHECK_THROWS_WITH(FormatError, "values of 4 bytes instead of 8", in.get<double>("b/numbers"));
@@ -169,7 +169,7 @@ TEST("a file without an owner, or at an odd address, is copied") {
   CHECK_EQ(numbers[2], 3U);
 }
 
-TEST("a file that is cut off anywhere is refused") {
+TEST("a file truncated anywhere is rejected") {
   const Bytes file = small_file();
   for (std::size_t n = 1; n < file.size(); ++n) {
     CHECK_THROWS_WITH(FormatError, "truncated", test::read_arrays({file.begin(), file.begin() + static_cast<long>(n)}));
@@ -180,7 +180,7 @@ TEST("a file that is cut off anywhere is refused") {
   CHECK_THROWS_WITH(FormatError, "truncated", test::read_arrays(longer));
 }
 
-TEST("every changed byte of a file is found") {
+TEST("every changed byte of a file is detected") {
   const Bytes file = small_file();
   for (std::size_t i = 0; i < file.size(); ++i) {
     Bytes changed = file;
@@ -189,7 +189,7 @@ TEST("every changed byte of a file is found") {
   }
 }
 
-TEST("another format or version is named") {
+TEST("a different format or version is reported") {
   Bytes file = small_file();
   test::overwrite(file, 8, std::uint32_t{1});
   CHECK_THROWS_WITH(FormatError, "format version 1", test::read_arrays(file));
@@ -205,7 +205,7 @@ TEST("a damaged array is named") {
   CHECK_THROWS_WITH(FormatError, "'a'", in.verify());
 }
 
-TEST("a table of contents that cannot be is refused, though its checksum is right") {
+TEST("an impossible table of contents is rejected even if its checksum is valid") {
   constexpr std::uint64_t kMost = ~std::uint64_t{0};
   open_forged({{"x", 4, 64, 8}, {"y", 1, 128, 64}});
   CHECK_THROWS_WITH(FormatError, "two arrays", open_forged({{"x", 4, 64, 8}, {"x", 1, 128, 64}}));
@@ -223,7 +223,7 @@ TEST("a table of contents that cannot be is refused, though its checksum is righ
   CHECK_THROWS_WITH(FormatError, "does not match", test::read_arrays(forged({{"x", 1, 64, 0}}, 0, 0)));
 }
 
-TEST("random bytes are refused, and random tables do no harm") {
+TEST("random bytes are rejected, and random tables do no harm") {
   Random random(9);
   for (int repetition = 0; repetition < 20'000; ++repetition) {
     Bytes file = small_file();
@@ -232,7 +232,7 @@ TEST("random bytes are refused, and random tables do no harm") {
       file[table + random.below(static_cast<std::uint32_t>(file.size() - 40 - table))] =
           static_cast<std::byte>(random.below(256));
     }
-    Checksum checksum;  // as if it had been written like this
+    Checksum checksum;  // makes the changed table valid
     checksum.add(std::span<const std::byte>(file).subspan(table, file.size() - 40 - table));
     test::overwrite(file, file.size() - 24, checksum.value());
     try {

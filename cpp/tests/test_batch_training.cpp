@@ -36,7 +36,7 @@ std::vector<StreamExample> random_examples(std::uint64_t seed, std::size_t n, st
   return examples;
 }
 
-/// With various weights.
+/// Examples with various weights.
 std::vector<Example> views(const std::vector<StreamExample>& examples) {
   std::vector<Example> result;
   for (std::size_t i = 0; i < examples.size(); ++i) {
@@ -45,7 +45,7 @@ std::vector<Example> views(const std::vector<StreamExample>& examples) {
   return result;
 }
 
-/// Is one of the labels below v?
+/// Whether one of the labels is below v.
 bool below(const LabelTree& tree, NodeId v, std::span<const LabelId> labels) {
   return std::any_of(labels.begin(), labels.end(), [&](LabelId label) {
     NodeId u = tree.leaf_of(label);
@@ -70,7 +70,7 @@ double slope(Loss loss, double margin) {
   return loss == Loss::kLogistic ? -1 / (1 + std::exp(margin)) : -2 * std::max(0.0, 1 - margin);
 }
 
-/// The largest component of the gradient of a node's own problem, made up from the definition.
+/// The largest component of the gradient of a node's objective, computed from the definition.
 double gradient_size(const Plt& model, Loss loss, NodeId v, const std::vector<Example>& examples) {
   const LabelTree& tree = model.tree();
   const std::vector<Cell> classifier = model.classifier(v);
@@ -110,7 +110,7 @@ TEST("each classifier minimises the loss of the examples that reach it") {
   }
 }
 
-TEST("the number of threads changes no bit, and the seed only the last ones") {
+TEST("the number of threads changes no bit, and the seed only the last bits") {
   Random random(2);
   const LabelTree tree = test::random_tree(random, 60);
   const std::vector<StreamExample> stream = random_examples(3, 200, tree.n_labels());
@@ -126,7 +126,7 @@ TEST("the number of threads changes no bit, and the seed only the last ones") {
   }
 }
 
-TEST("small weights are pruned, the others stay as they are") {
+TEST("small weights are pruned, and the others do not change") {
   Random random(3);
   const LabelTree tree = test::random_tree(random, 30);
   const std::vector<StreamExample> stream = random_examples(4, 100, tree.n_labels());
@@ -142,7 +142,7 @@ TEST("small weights are pruned, the others stay as they are") {
   }
 }
 
-TEST("if every example has labels, the root is certain, to the bit") {
+TEST("if every example has labels, the root's probability is exactly 1") {
   std::vector<StreamExample> stream = random_examples(5, 50, 3);
   std::erase_if(stream, [](const StreamExample& example) { return example.labels.empty(); });
   const std::vector<NodeId> parents{kNone, 0, 0, 0};
@@ -152,7 +152,7 @@ TEST("if every example has labels, the root is certain, to the bit") {
     const Plt model = train_batch(make_params(loss), LabelTree(parents, labels), views(stream), 1);
     for (const StreamExample& example : random_examples(6, 20, 3)) {
       StreamExample plain = example;
-      plain.values.back() = 1;  // the constant feature is 1 in earnest
+      plain.values.back() = 1;  // the constant feature of real rows is 1
       CHECK_EQ(model.root_probability(plain.row(), scratch), Real{1});
     }
   }
@@ -170,7 +170,7 @@ TEST("a tree of one label, and no example at all") {
   }
 }
 
-TEST("scores become probabilities as the loss wants it") {
+TEST("the loss determines how scores become probabilities") {
   const std::vector<StreamExample> stream = random_examples(8, 60, 2);
   const LabelTree tree(std::vector<NodeId>{kNone, 0, 0}, std::vector<LabelId>{kNone, 0, 1});
   NodeScratch scratch;
@@ -186,7 +186,7 @@ TEST("scores become probabilities as the loss wants it") {
   }
 }
 
-TEST("a batch-trained tree is loaded as it was saved") {
+TEST("a loaded batch-trained tree equals the saved one") {
   Random random(4);
   const LabelTree tree = test::random_tree(random, 30);
   const std::vector<StreamExample> stream = random_examples(9, 80, tree.n_labels());
@@ -203,7 +203,7 @@ TEST("a batch-trained tree is loaded as it was saved") {
   }
 }
 
-TEST("what poll throws ends the training") {
+TEST("an exception from poll ends the training") {
   Random random(5);
   const LabelTree tree = test::random_tree(random, 30);
   const std::vector<StreamExample> stream = random_examples(10, 50, tree.n_labels());
@@ -211,7 +211,7 @@ TEST("what poll throws ends the training") {
   CHECK_THROWS_WITH(InvalidInput, "stop", train_batch(make_params(Loss::kLogistic), tree, views(stream), 1, stop));
 }
 
-TEST("the training can be ended inside a node, also by a thread that has nothing left to do") {
+TEST("the training can be interrupted within a node, also by a thread that has no work left") {
   const std::vector<StreamExample> stream = random_examples(11, 400, 1);
   const std::vector<Example> examples = views(stream);
   BatchParams params = make_params(Loss::kLogistic);
@@ -227,7 +227,7 @@ TEST("the training can be ended inside a node, also by a thread that has nothing
       for (const std::size_t threads : {1U, 2U}) {
         int polls = 0;
         const auto stop_inside = [&] {
-          if (++polls > 3) {  // before the node there is one at most
+          if (++polls > 3) {  // at most one poll happens before the node
             throw InvalidInput("stop");
           }
         };

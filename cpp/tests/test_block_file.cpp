@@ -17,7 +17,7 @@ using namespace oplt::test;
 
 namespace {
 
-/// What a file has of a block; its slots and words follow each other in another array.
+/// A block's header in a file; its slots and words are in another array.
 struct Header {
   std::uint32_t flags;
   std::uint32_t n_children;
@@ -29,7 +29,7 @@ struct Header {
 
 }  // namespace
 
-TEST("a loaded block has the same bytes and cells, and learns on as if it had never been saved") {
+TEST("a loaded block has the same bytes and cells, and learns as if it had never been saved") {
   for (const Real gate : {0.0F, 0.1F}) {
     for (const Column n_children : {0U, 1U, 2U, 63U, 64U, 65U, 130U}) {
       const LearningParams params = learning(gate);
@@ -48,7 +48,7 @@ TEST("a loaded block has the same bytes and cells, and learns on as if it had ne
   }
 }
 
-TEST("an untouched block is saved and loaded") {
+TEST("a block without updates is saved and loaded") {
   const SiblingBlock block = load(saved_bytes(SiblingBlock(true, 70)));
   CHECK(block.has_auxiliary());
   CHECK_EQ(block.n_children(), 70U);
@@ -56,7 +56,7 @@ TEST("an untouched block is saved and loaded") {
   CHECK(block.child_cells(5).empty());
 }
 
-TEST("saved bytes do not tell how a block has grown") {
+TEST("saved bytes do not depend on how a block has grown") {
   const LearningParams params = learning(0.1F);
   const std::vector<Step> steps = random_steps(8, 40, 0);
   for (const Column n_children : {1U, 63U, 64U, 100U, 128U}) {
@@ -70,7 +70,7 @@ TEST("saved bytes do not tell how a block has grown") {
   }
 }
 
-TEST("a touched cell that holds nothing is not saved") {
+TEST("an updated cell that is zero is not saved") {
   constexpr Real kTiny = std::numeric_limits<Real>::denorm_min();  // half of it, the gradient's part, rounds to 0
   const StreamExample with_tiny{.features = {2, 5}, .values = {1, kTiny}, .labels = {}, .weight = 1};
   const StreamExample without{.features = {2}, .values = {1}, .labels = {}, .weight = 1};
@@ -80,7 +80,7 @@ TEST("a touched cell that holds nothing is not saved") {
   CHECK(saved_bytes(a) == saved_bytes(b));
 }
 
-TEST("several blocks lie in a file in the order that they are saved in") {
+TEST("several blocks are in a file in the order in which they were saved") {
   Blocks blocks;
   for (const Column n_children : {0U, 3U, 70U}) {
     blocks.emplace_back(trained(true, n_children, random_steps(14, 20, n_children), learning()));
@@ -118,10 +118,10 @@ TEST("a block that was saved is the same block, and saved again the same bytes")
   canonical.check(kFeatures);
   CHECK(cells_of_children(canonical) == cells_of_children(block));
   CHECK(same_bits(canonical.auxiliary_cells(), block.auxiliary_cells()));
-  CHECK(saved_bytes(SiblingBlock(canonical)) == saved_bytes(canonical));  // a copy is its own, and made canonical anew
+  CHECK(saved_bytes(SiblingBlock(canonical)) == saved_bytes(canonical));  // a copy owns its rows, which are packed anew
 }
 
-TEST("blocks whose parts do not fit together are refused when they are opened") {
+TEST("blocks with inconsistent parts are rejected when they are loaded") {
   const auto file = saved_bytes(trained(true, 3, random_steps(10, 10, 3), learning()));
   const Header header = read_arrays(file).get<Header>("thing/blocks")[0];
   const auto refused = [&](auto change, const char* text) {
@@ -140,7 +140,7 @@ TEST("blocks whose parts do not fit together are refused when they are opened") 
   refused([](Header& h) { h.n_slots <<= 40; }, "beyond the end");
   refused([](Header& h) { h.n_words = ~std::uint64_t{0}; }, "beyond the end");
   refused([](Header& h) { ++h.n_words; }, "beyond the end");
-  refused([](Header& h) { --h.n_words; }, "superfluous cells");
+  refused([](Header& h) { --h.n_words; }, "cells that belong to no block");
 }
 
 TEST("content that could do harm does not pass the check of a block") {
@@ -168,7 +168,8 @@ TEST("content that could do harm does not pass the check of a block") {
   const std::uint64_t first = cells[used[0]];  // the row, then the feature
   const std::uint64_t row = first >> 32;
   CHECK_THROWS_WITH(FormatError, "row of its own", load(with_cell(used[0], (header.n_words << 32) | (first & kNone))));
-  CHECK_THROWS_WITH(FormatError, "no name", load(with_cell(used[0], (first >> 32 << 32) | kFeatures)));
+  CHECK_THROWS_WITH(FormatError, "feature that the model does not have",
+                    load(with_cell(used[0], (first >> 32 << 32) | kFeatures)));
   CHECK_THROWS_WITH(FormatError, "cannot be found", load(with_cell(used[0], (first >> 32 << 32) | 99)));
   CHECK_THROWS_WITH(FormatError, "number of rows", load(with_cell(used[0], ~std::uint64_t{0})));
   const std::uint64_t second = cells[used[1]];
@@ -180,7 +181,7 @@ TEST("content that could do harm does not pass the check of a block") {
   CHECK_THROWS_WITH(FormatError, "weight is not finite", load(with_cell(mask + 1, kNoNumbers)));
   CHECK_THROWS_WITH(FormatError, "negative or not finite", load(with_cell(mask + 2, kNoNumbers)));
   CHECK_THROWS_WITH(FormatError, "negative or not finite", load(with_cell(mask + 2, 0xBF800000'BF800000)));
-  CHECK_THROWS_WITH(FormatError, "no name", open(file).check(3));
+  CHECK_THROWS_WITH(FormatError, "feature that the model does not have", open(file).check(3));
 }
 
 TEST("a truncated file of blocks throws wherever it ends") {

@@ -39,7 +39,7 @@ TEST("a buffer grows like a vector") {
   CHECK(buffer.empty());
 }
 
-TEST("a value of the buffer itself may be appended") {
+TEST("an element of the buffer itself may be appended") {
   Buffer<int> buffer(std::vector{5});
   for (int i = 0; i < 100; ++i) {
     buffer.push_back(buffer[0]);
@@ -47,7 +47,7 @@ TEST("a value of the buffer itself may be appended") {
   CHECK_EQ(content(buffer), std::vector(101, 5));
 }
 
-TEST("values that lie elsewhere are read there, and copied before they are written") {
+TEST("borrowed values are read in place, and copied before they are written to") {
   const auto memory = some_memory();
   Buffer<int> buffer(*memory, memory);
   CHECK(!buffer.is_own());
@@ -62,7 +62,7 @@ TEST("values that lie elsewhere are read there, and copied before they are writt
   CHECK_EQ(memory.use_count(), 1);
 }
 
-TEST("the memory lives as long as a buffer looks at it") {
+TEST("borrowed memory lives as long as any buffer that borrows it") {
   auto memory = some_memory();
   const std::weak_ptr<std::vector<int>> watched = memory;
   {
@@ -75,7 +75,7 @@ TEST("the memory lives as long as a buffer looks at it") {
   CHECK(watched.expired());
 }
 
-TEST("copies have values of their own; what was moved from is empty") {
+TEST("copies own their values; a moved-from buffer is empty") {
   const auto memory = some_memory();
   Buffer<int> buffer(*memory, memory);
   Buffer<int> copy = buffer;
@@ -90,7 +90,7 @@ TEST("copies have values of their own; what was moved from is empty") {
   CHECK_EQ(content(moved), (std::vector{1, 8, 3, 4}));
 }
 
-TEST("more than there can be is refused") {
+TEST("an impossible size is rejected") {
   Buffer<double> buffer;
   CHECK_THROWS(std::bad_alloc, buffer.reserve(~std::size_t{0} / 4));
 }

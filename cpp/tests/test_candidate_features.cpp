@@ -11,13 +11,13 @@ using namespace oplt;
 
 namespace {
 
-/// Two labels of which neither is better in everything.
+/// Two labels, neither of which is better in all respects.
 std::vector<Candidate> two_candidates() {
   return {{0, 0.5F, {0.1F, 0.2F, 0.3F, 0.4F}, 8, 100}, {1, 0.1F, {0.6F, 0.9F, 0.01F, 0.02F}, 1, 3}};
 }
 
 std::vector<CandidateFeatures> described(const std::vector<Candidate>& candidates, std::size_t n_first) {
-  std::vector<CandidateFeatures> result(7);  // what was there goes
+  std::vector<CandidateFeatures> result(7);  // old content is discarded
   describe(candidates, n_first, false, result);
   return result;
 }
@@ -54,7 +54,7 @@ TEST("gaps are 0 for the best candidate of each measure and negative for others"
   CHECK(features[0][kLogSince] > features[1][kLogSince]);  // the first was last seen long ago
 }
 
-TEST("further candidates are compared with the first, which look the same as without them") {
+TEST("further candidates are compared with the first ones, whose features do not depend on them") {
   auto candidates = two_candidates();
   const auto alone = described(candidates);
   candidates.push_back({2, 0.9F, {0.8F, 1.0F, 0.5F, 0.4F}, 8, 100});
@@ -66,7 +66,7 @@ TEST("further candidates are compared with the first, which look the same as wit
   CHECK(described(candidates)[0] != alone[0]);
 }
 
-TEST("whatever is 0 or 1 has finite features") {
+TEST("features are finite even if measures are 0 or 1") {
   for (const Real p : {Real{0}, Real{1}}) {
     for (const auto& features : described({{0, p, {p, p, p, p}, 0, 0}, {1, p, {-p, p, p, p}, 4'000'000'000U, ~0ULL}})) {
       CHECK(
@@ -76,7 +76,7 @@ TEST("whatever is 0 or 1 has finite features") {
   CHECK(described({}).empty());
 }
 
-TEST("before anything was observed, a label that tree and memory hold for more probable is") {
+TEST("by the prior, a label that tree and memory consider more probable has a higher score") {
   auto candidates = two_candidates();
   CHECK(score(described(candidates)[1]) > score(described(candidates)[0]));  // the memory is trusted more
   candidates[1].similarity = candidates[0].similarity;

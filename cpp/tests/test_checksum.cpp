@@ -28,7 +28,7 @@ Checksum::Value checksum(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-TEST("a checksum does not depend on how the bytes are cut") {
+TEST("a checksum does not depend on how the bytes are split") {
   const auto bytes = random_bytes(1000);
   const std::span<const std::byte> all(bytes);
   const Checksum::Value expected = checksum(bytes);
@@ -41,11 +41,11 @@ TEST("a checksum does not depend on how the bytes are cut") {
       i += n;
     }
     CHECK(sum.value() == expected);
-    CHECK(sum.value() == expected);  // to ask changes nothing
+    CHECK(sum.value() == expected);  // reading the value does not change it
   }
 }
 
-TEST("every changed bit, and every other length, gives another checksum") {
+TEST("every changed bit, and every change of length, changes the checksum") {
   auto bytes = random_bytes(100);
   std::set<Checksum::Value> seen;
   for (std::size_t n = 0; n <= bytes.size(); ++n) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// Many threads use one model: every answer is that of the model after a whole number of examples, nobody goes back in
-// time, and nobody waits for a long call to end. Deadlines are seconds where the work takes milliseconds.
+// Many threads use one model: every prediction is that of the model after a whole number of examples, no thread sees an
+// older state after a newer one, and none waits for the end of a long call. Work takes milliseconds, deadlines seconds.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ using oplt::test::started;
 
 namespace {
 
-/// All that a model can have.
+/// A model with all options.
 ModelParams with_all() {
   ModelParams params = make_params(Policy::kBestGreedy, 3, 5, 0.1F);
   params.label_memory = 8;
@@ -44,7 +44,7 @@ struct Seen {
   std::optional<std::vector<std::byte>> bytes;  // of a snapshot
 };
 
-/// What a reader sees until it is told to stop, and once more afterwards.
+/// What a reader sees until it is told to stop, and once afterwards.
 std::vector<Seen> watch(const OnlineModel& model, const Inputs& questions, bool saves, const std::atomic<bool>& done) {
   std::vector<Seen> result;
   for (bool last = false; !last;) {
@@ -60,7 +60,7 @@ std::vector<Seen> watch(const OnlineModel& model, const Inputs& questions, bool 
   return result;
 }
 
-/// Lets readers of both kinds watch while `work` is done. Returns what each has seen.
+/// Runs readers of both kinds during `work`. Returns what each has seen.
 std::vector<std::vector<Seen>> watched(const OnlineModel& model, const Inputs& questions,
                                        const std::function<void()>& work) {
   constexpr std::size_t kReaders = 4;
@@ -83,7 +83,7 @@ std::vector<std::vector<Seen>> watched(const OnlineModel& model, const Inputs& q
   return seen;
 }
 
-/// What there is to see after each number of examples.
+/// What readers should see, by number of examples.
 using Expected = std::vector<Seen>;
 
 Seen expected_of(const OnlineModel& model, const Inputs& questions) {
@@ -161,7 +161,7 @@ class LongCall {
           } catch (const Stop&) {
             was_stopped_ = true;
           }
-          begun_ = true;  // should it have come to its end: nobody is to wait
+          begun_ = true;  // in case the call has ended: nobody should wait for it
         }) {
     while (!begun_) {
       std::this_thread::sleep_for(1ms);
@@ -174,7 +174,7 @@ class LongCall {
     }
   }
 
-  /// True if the call had not come to its end by itself.
+  /// Returns true if the call had not ended by itself.
   bool stop() {
     stop_ = true;
     thread_.join();
@@ -240,8 +240,8 @@ TEST("the same beside a writer of texts") {
   check_seen(seen, expected, 0, kTexts);
 }
 
-TEST("two writers and readers: each sees what it has learnt itself at once, and nobody goes back") {
-  // After the first examples all are the same one, so that it does not matter who learns next.
+TEST("two writers and readers: a thread sees its own updates immediately, and nobody sees an older state later") {
+  // After the first ones, all examples are equal, so that the order of the writers does not matter.
   constexpr std::size_t kFirst = 100;
   constexpr std::size_t kEach = 150;
   const NamedExamples examples(42, kFirst + 1);
@@ -295,7 +295,7 @@ TEST("two writers and readers: each sees what it has learnt itself at once, and 
   check_seen(seen, expected, kFirst, kFirst + 2 * kEach);
 }
 
-TEST("during a long call, nobody waits for its end: not to read, to save, nor to learn") {
+TEST("during a long call, nobody waits for its end, neither to read, nor to save, nor to learn") {
   for (const std::size_t threads : {1U, 3U}) {
     for (const ModelParams& params : {make_params(), with_all()}) {
       OnlineModel model(params, started(params));
@@ -328,7 +328,7 @@ TEST("during a long call, nobody waits for its end: not to read, to save, nor to
   }
 }
 
-TEST("two long calls take turns, and readers see both go on") {
+TEST("two long calls take turns, and readers see the progress of both") {
   OnlineModel model(make_params(), started(make_params()));
   LongCall one(model, 1);
   LongCall other(model, 2);
@@ -345,7 +345,7 @@ TEST("two long calls take turns, and readers see both go on") {
   CHECK(other.stop());
 }
 
-TEST("while the caller is asked whether to go on, others read and learn") {
+TEST("while a caller is polled, others read and learn") {
   OnlineModel model(make_params(), started(make_params()));
   std::latch asked(1);
   std::latch may_go_on(1);
@@ -374,7 +374,7 @@ TEST("while the caller is asked whether to go on, others read and learn") {
   CHECK(model.snapshot().n_examples() >= n + 3);
 }
 
-TEST("copies of a snapshot are made, asked, saved and dropped by many threads at once") {
+TEST("many threads copy, query, save and drop a snapshot concurrently") {
   const NamedExamples examples(43, 100);
   OnlineModel model(with_all(), started(with_all()));
   examples.update(model);
@@ -389,7 +389,7 @@ TEST("copies of a snapshot are made, asked, saved and dropped by many threads at
         const ModelState copy = snapshot;
         n_wrong += ask(copy, examples.rows(0, 20)) == expected ? 0 : 1;
         n_wrong += saved_bytes(copy) == bytes ? 0 : 1;
-        OnlineModel branch(with_all(), copy);  // each learns something else
+        OnlineModel branch(with_all(), copy);  // each branch learns different examples
         examples.update(branch, 10 * static_cast<std::size_t>(round), 10, 1);
       }
     });
@@ -401,7 +401,7 @@ TEST("copies of a snapshot are made, asked, saved and dropped by many threads at
   CHECK(saved_bytes(snapshot) == bytes);
 }
 
-TEST("a held model lets nobody learn; after a fork, parent and child go on by themselves") {
+TEST("a held model lets nobody learn; after a fork, parent and child continue independently") {
   const NamedExamples examples(44, 60);
   OnlineModel expected(make_params(), started(make_params()));
   examples.update(expected, 0, 50, 1);
@@ -424,7 +424,7 @@ TEST("a held model lets nobody learn; after a fork, parent and child go on by th
   std::this_thread::sleep_for(30ms);
   CHECK(!has_learnt);
   const pid_t child = fork();
-  if (child == 0) {  // without the other threads, whatever they were doing
+  if (child == 0) {  // the other threads do not exist here
     model.release_in_child();
     examples.update(model, 40, 10, 1);
     _exit(saved_bytes(model) == expected_bytes ? 0 : 1);

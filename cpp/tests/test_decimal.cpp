@@ -15,7 +15,7 @@ using namespace oplt;
 
 namespace {
 
-/// All of the text as a number; NaN if it is none, or not all of it.
+/// The text as a number; NaN unless the whole text is one.
 Real read(std::string_view text) {
   Real value = 0;
   const char* const end = text.data() + text.size();
@@ -37,7 +37,7 @@ TEST("numbers in all notations") {
   CHECK_EQ(bits(read("-0")), bits(-0.0F));
 }
 
-TEST("what is no number is refused") {
+TEST("text that is not a number is rejected") {
   for (const char* text : {"", "-", "+", ".", "-.", "e1", "1e", "1e-", "nan", "inf", "0x1", "--1", "1.2.3", "1 "}) {
     CHECK(std::isnan(read(text)));
   }
@@ -54,7 +54,7 @@ TEST("too large is infinite, too small is zero") {
   CHECK_EQ(read("1.4e-45"), 0x1p-149F);
 }
 
-TEST("half-way cases go to the even neighbour, and what is beside them to its own side") {
+TEST("half-way cases are rounded to even, and their neighbours to the nearest float") {
   CHECK_EQ(read("16777217"), 16777216.0F);
   CHECK_EQ(read("16777219"), 16777220.0F);
   CHECK_EQ(read("16777217.0000000000000001"), 16777218.0F);
@@ -64,7 +64,7 @@ TEST("half-way cases go to the even neighbour, and what is beside them to its ow
   CHECK_EQ(read("1.00000017881393432617187499"), std::nextafterf(1, 2));  // below 1 + 3 · 2^-24
 }
 
-TEST("the quick way agrees with std::from_chars on random decimals") {
+TEST("the fast path agrees with std::from_chars on random decimals") {
   Random random(3);
   for (int round = 0; round < 200'000; ++round) {
     std::string text;

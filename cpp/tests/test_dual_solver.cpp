@@ -52,13 +52,12 @@ double score(const DualSolver& solver, std::size_t column, const DenseRows& rows
   return sum;
 }
 
-/// The derivative of the loss by the margin y·s.
+/// The derivative of the loss with respect to the margin y·s.
 double slope(Loss loss, double margin) {
   return loss == Loss::kLogistic ? -1 / (1 + std::exp(margin)) : -2 * std::max(0.0, 1 - margin);
 }
 
-/// The largest component of the gradient of |w|²/2 + cost · Σ weight · loss, which is 0 at the minimum and nowhere
-/// else.
+/// The largest component of the gradient of |w|²/2 + cost · Σ weight · loss, which is 0 only at the minimum.
 double gradient_size(const DualSolver& solver, std::size_t column, const DenseRows& rows, Positives positives,
                      const BatchParams& params) {
   std::vector<double> gradient(rows.n_features);

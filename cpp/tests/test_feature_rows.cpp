@@ -18,7 +18,7 @@ TEST("an empty map finds nothing") {
   CHECK_EQ(rows.find(kBiasFeature), kNone);
 }
 
-TEST("a map equals std::map through growth, with rows set anew") {
+TEST("a map behaves like std::map through growth and changes of rows") {
   oplt::Random random(3);
   FeatureRows rows;
   std::map<FeatureId, std::uint32_t> expected;
@@ -54,12 +54,12 @@ TEST("slots hold every feature once") {
   CHECK(rows.memory_bytes() >= 100 * sizeof(FeatureRows::Slot));
 }
 
-TEST("another row for a feature that is there needs no memory") {
+TEST("changing the row of a known feature allocates nothing") {
   FeatureRows rows;
   for (FeatureId feature = 0; feature < 1000; ++feature) {
     rows.set(feature, feature);
     const std::size_t bytes = rows.memory_bytes();
-    rows.set(feature / 2, feature);  // also when the next new one will need more
+    rows.set(feature / 2, feature);  // even if the next insertion would need more memory
     CHECK_EQ(rows.memory_bytes(), bytes);
     CHECK_EQ(rows.find(feature / 2), feature);
   }

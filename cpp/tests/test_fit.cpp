@@ -65,7 +65,7 @@ TEST("a batch-trained model finds labels of its sample, is saved and loaded, and
   CHECK(test::ask(loaded, sample.texts.inputs()) == test::ask(model, sample.texts.inputs()));
 }
 
-TEST("texts get the features that they have in the end") {
+TEST("texts are encoded with the final counts") {
   const Sample sample;
   const ModelState model = fit(kParams, kRows, sample.start(), sample.texts.inputs(), sample.labels(), {}, 1);
   FitStart known = sample.start();
@@ -88,7 +88,7 @@ TEST("the trees of a batch-trained forest have seeds of their own, and weights o
   CHECK(saved_bytes(fitted(std::vector<Real>(80, 2), 1)) != saved_bytes(fitted({}, 1)));
 }
 
-TEST("a label that the tree lacks is named, and so is a name that it has twice") {
+TEST("errors name a label that is not in the tree, and a label that is in it twice") {
   const Sample sample;
   std::vector<std::int32_t> other = sample.texts.labels;
   other[7] = 4711;
@@ -103,7 +103,7 @@ TEST("a label that the tree lacks is named, and so is a name that it has twice")
                     fit(kParams, kRows, std::move(start), sample.texts.inputs(), sample.labels(), {}, 1));
 }
 
-TEST("what the poll throws ends the fitting") {
+TEST("an exception from poll ends the training") {
   const Sample sample;
   const auto stop = [] { throw InvalidInput("Ctrl-C"); };
   CHECK_THROWS_WITH(InvalidInput, "Ctrl-C",

@@ -56,7 +56,7 @@ LabelTree clustered_start(const ModelParams& params, const Stream& stream) {
   return {nodes.parents, nodes.labels};
 }
 
-/// The file of a forest of this one tree.
+/// The file of a forest with only this tree.
 std::vector<std::byte> saved_as_forest(const Plt& tree) {
   Forest forest;
   forest.trees.push_back(tree);
@@ -71,7 +71,7 @@ std::map<LabelId, Real> as_map(const std::vector<ScoredLabel>& labels) {
   return result;
 }
 
-/// What all trees say of all labels.
+/// The exact mean over all trees, for all labels.
 std::map<LabelId, Real> true_means(const Forest& forest, RowView x) {
   std::map<LabelId, std::vector<Real>> all;
   SearchScratch scratch;
@@ -113,7 +113,7 @@ TEST("a forest of one tree is that tree") {
   }
 }
 
-TEST("each tree of a forest is the one that it would be alone, and they differ") {
+TEST("each tree of a forest is the same as if trained alone, and the trees differ") {
   const Stream stream = test::random_stream(2, 300);
   for (const Policy policy : {Policy::kBestGreedy, Policy::kRandom}) {
     const ModelParams params = three_trees(policy);
@@ -128,7 +128,7 @@ TEST("each tree of a forest is the one that it would be alone, and they differ")
   }
 }
 
-TEST("a forest does not depend on the threads, on how the stream is cut, nor on being saved") {
+TEST("a forest does not depend on the threads, on how the stream is split, nor on being saved") {
   const Stream stream = test::random_stream(3, 300);
   const OnlineForest expected = taught(three_trees(), stream);
   for (const std::size_t threads : {2U, 3U, 8U}) {
@@ -142,7 +142,7 @@ TEST("a forest does not depend on the threads, on how the stream is cut, nor on 
   CHECK(saved_bytes(*in_parts) == saved_bytes(*expected));
 }
 
-TEST("counts are those of all trees") {
+TEST("counts are sums over all trees") {
   const Stream stream = test::random_stream(4, 200);
   const OnlineForest learnt = taught(three_trees(), stream);
   const Forest& forest = *learnt;
@@ -158,7 +158,7 @@ TEST("counts are those of all trees") {
   CHECK_EQ(forest.n_examples(), 200U);
 }
 
-TEST("the probability of a label is its mean over the trees, never more") {
+TEST("the probability of a label is at most its mean over the trees") {
   const Stream stream = test::random_stream(5, 400);
   const OnlineForest learnt = taught(three_trees(), stream);
   const Forest& forest = *learnt;
@@ -173,7 +173,7 @@ TEST("the probability of a label is its mean over the trees, never more") {
       CHECK(five[j].probability <= means.at(five[j].label));
       CHECK(j == 0 || five[j].probability <= five[j - 1].probability);
     }
-    const auto three = forest.search(x, {.top_k = 3}, scratch);  // trees name as many labels in either case
+    const auto three = forest.search(x, {.top_k = 3}, scratch);  // each tree returns as many labels in both cases
     CHECK(std::equal(three.begin(), three.end(), five.begin()));
   }
 }
@@ -195,7 +195,7 @@ TEST("with a threshold, no label is returned whose mean is below, and none is mi
   }
 }
 
-TEST("trees that have not learnt the same number of examples, or not the same labels, are refused") {
+TEST("trees with different numbers of examples or labels are rejected") {
   const Stream stream = test::random_stream(7, 20);
   ModelParams params = three_trees();
   params.forest.trees = 2;
@@ -217,7 +217,7 @@ TEST("trees that have not learnt the same number of examples, or not the same la
   CHECK_THROWS_WITH(FormatError, "no array 'trees/1", OnlineForest(params, saved_bytes(forest), kFeatures));
 }
 
-TEST("a forest of another number of trees, or of a single one that is given, is refused") {
+TEST("a forest with the wrong number of trees, or with a given tree among several, is rejected") {
   const Stream stream = test::random_stream(7, 20);
   ModelParams params = three_trees();
   const OnlineForest forest = taught(params, stream);
@@ -229,9 +229,9 @@ TEST("a forest of another number of trees, or of a single one that is given, is 
   CHECK_THROWS_WITH(InvalidParameter, "warm_up=0", ForestLearner(params.forest).start(LabelTree()));
 }
 
-TEST("after a warm-up, trees are those of a start from clustered labels that has learnt the same stream") {
+TEST("after a warm-up, trees equal those that start from clustered labels and learn the same stream") {
   const Stream stream = test::random_stream(8, 300);
-  for (const bool normalize : {true, false}) {  // of the random rows, which are not of norm 1
+  for (const bool normalize : {true, false}) {  // the random rows do not have norm 1
     ModelParams params = three_trees();
     params.forest.rows_have_norm_1 = normalize;
     params.forest.warm_up = 120;
@@ -244,7 +244,7 @@ TEST("after a warm-up, trees are those of a start from clustered labels that has
   }
 }
 
-TEST("until its end, a warm-up changes nothing but that examples are kept") {
+TEST("until its end, a warm-up changes nothing except that examples are kept") {
   const Stream stream = test::random_stream(9, 100);
   ModelParams params = three_trees();
   const OnlineForest cold = taught(params, stream);
@@ -261,7 +261,7 @@ TEST("until its end, a warm-up changes nothing but that examples are kept") {
   CHECK_EQ(warming->warm_up->memory_bytes(), 0U);
 }
 
-TEST("a warm-up does not depend on the threads, on how the stream is cut, nor on being saved in its midst") {
+TEST("a warm-up does not depend on the threads, on how the stream is split, nor on being saved during it") {
   const Stream stream = test::random_stream(11, 200);
   ModelParams params = three_trees();
   params.forest.warm_up = 75;
@@ -286,22 +286,22 @@ TEST("a warm-up over examples without labels leaves a tree that can grow") {
   CHECK(saved_bytes(*taught(params, stream)) == saved_as_forest(*taught_alone(make_params(), stream)));
 }
 
-TEST("kept examples that the warm-up does not ask for are refused") {
+TEST("kept examples that do not match the warm-up are rejected") {
   ModelParams params = make_params();
   params.forest.warm_up = 30;
   const OnlineForest warming = taught(params, test::random_stream(13, 20));
   OnlineForest(params, saved_bytes(*warming), kFeatures);
   for (const std::uint32_t warm_up : {0U, 10U, 20U}) {
     params.forest.warm_up = warm_up;
-    CHECK_THROWS_WITH(FormatError, "too many", OnlineForest(params, saved_bytes(*warming), kFeatures));
+    CHECK_THROWS_WITH(FormatError, "kept for the warm-up", OnlineForest(params, saved_bytes(*warming), kFeatures));
   }
   params.forest.warm_up = 0;
   const OnlineForest cold = taught(params, test::random_stream(13, 20));
   params.forest.warm_up = 30;
-  CHECK_THROWS_WITH(FormatError, "missing", OnlineForest(params, saved_bytes(*cold), kFeatures));
+  CHECK_THROWS_WITH(FormatError, "kept for the warm-up", OnlineForest(params, saved_bytes(*cold), kFeatures));
 }
 
-TEST("copies of a forest stay as they were, through the end of a warm-up too") {
+TEST("copies of a forest do not change, even at the end of a warm-up") {
   const Stream stream = test::random_stream(14, 120);
   ModelParams params = three_trees();
   params.forest.warm_up = 60;

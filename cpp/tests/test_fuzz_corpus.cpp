@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// The targets of `make fuzz` over the inputs that are kept in tests/fuzz/corpus, and over changed copies of them. Needs
-// no clang, and does the same on every machine.
+// Runs the targets of `make fuzz` on the inputs in tests/fuzz/corpus, and on changed copies of them. Needs no clang,
+// and does the same on every machine.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -19,7 +19,7 @@ using oplt::test::FuzzTarget;
 
 namespace {
 
-constexpr int kChangedCopies = 20000;  // of all inputs of a target
+constexpr int kChangedCopies = 20000;  // per target
 
 using Input = std::vector<std::byte>;
 
@@ -39,7 +39,7 @@ std::vector<Input> kept_inputs(std::string_view target) {
   return inputs;
 }
 
-/// Some bytes changed, inserted, removed, or taken from another input.
+/// A copy with some bytes changed, inserted, removed, or taken from another input.
 Input changed(const Input& input, const Input& other, Random& random) {
   Input result = input;
   for (std::uint32_t n = 1 + random.below(4); n > 0; --n) {
@@ -80,7 +80,7 @@ void run(const FuzzTarget& target, const Input& input) {
 
 }  // namespace
 
-TEST("kept inputs of all fuzz targets, and changed copies of them, do no harm") {
+TEST("stored inputs of all fuzz targets, and changed copies of them, do no harm") {
   for (const FuzzTarget& target : oplt::test::kFuzzTargets) {
     const std::vector<Input> inputs = kept_inputs(target.name);
     CHECK(!inputs.empty());

@@ -17,7 +17,7 @@ constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
 
 Half half_of(std::uint32_t bits) { return {static_cast<std::uint16_t>(bits)}; }
 
-/// From the definition; for halves that are not NaN.
+/// The value by definition; not for NaN.
 Real defined(std::uint32_t bits) {
   const int exponent = static_cast<int>(bits >> 10 & 31);
   const auto fraction = static_cast<Real>(bits & 1023);
@@ -29,7 +29,7 @@ Real defined(std::uint32_t bits) {
 
 }  // namespace
 
-TEST("every half is read as the number that it stands for") {
+TEST("every half is converted to its exact value") {
   for (std::uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
     const Real number = to_real(half_of(bits));
     if ((bits & ~kSign) > kHalfExponent) {
@@ -44,7 +44,7 @@ TEST("every half is read as the number that it stands for") {
   }
 }
 
-TEST("a number between two halves is rounded to the nearer one, and to the even one from the middle") {
+TEST("a number between two halves is rounded to the nearer one, ties to even") {
   for (std::uint32_t lower = 0; lower < kLargest; ++lower) {
     const std::uint32_t upper = lower + 1;
     const Real middle = (to_real(half_of(lower)) + to_real(half_of(upper))) / 2;  // exact

@@ -29,7 +29,7 @@ TEST("all tasks are run once, whatever the number of helpers") {
     HelperPool pool(n_helpers);
     CHECK_EQ(pool.size(), n_helpers);
     for (int round = 0; round < 3; ++round) {
-      std::vector<int> runs(100);  // each belongs to one task: no atomics, TSan would tell
+      std::vector<int> runs(100);  // not atomic: each belongs to one task, so TSan would report an error
       std::atomic<bool> worker_in_range = true;
       pool.start_many(runs.size(), [&](std::size_t i) {
         return [&, i](std::size_t worker) {
@@ -53,7 +53,7 @@ TEST("a pool without tasks has nothing to finish") {
   }
 }
 
-TEST("without helpers, tasks wait until their owner runs them, the longest waiting first") {
+TEST("without helpers, tasks wait until their owner runs them, in order") {
   HelperPool pool(0);
   std::vector<int> order;
   for (int i = 0; i < 4; ++i) {
@@ -73,14 +73,14 @@ TEST("without helpers, tasks wait until their owner runs them, the longest waiti
   CHECK(pool.wait_for(0ms));
 }
 
-TEST("helpers work while the owner does something else, each with a number of its own") {
+TEST("helpers work while the owner does something else, each with its own number") {
   HelperPool pool(3);
   std::latch all_there(3);
   std::vector<std::size_t> workers(3);
   pool.start_many(3, [&](std::size_t i) {
     return [&, i](std::size_t worker) {
       workers[i] = worker;
-      all_there.arrive_and_wait();  // so that each task has a thread of its own
+      all_there.arrive_and_wait();  // so that each task has its own thread
     };
   });
   CHECK(pool.wait_for(10s));
@@ -88,7 +88,7 @@ TEST("helpers work while the owner does something else, each with a number of it
   pool.finish();
 }
 
-TEST("the owner helps to finish, and waits for what the helpers have begun") {
+TEST("in finish(), the owner runs tasks, and waits for those of the helpers") {
   HelperPool pool(1);
   std::latch begun(1);
   std::latch may_end(1);
@@ -101,14 +101,14 @@ TEST("the owner helps to finish, and waits for what the helpers have begun") {
   begun.wait();
   CHECK(!pool.wait_for(1ms));
   pool.start([&](std::size_t worker) {
-    CHECK_EQ(worker, 0U);  // the helper waits for it
+    CHECK_EQ(worker, 0U);  // the helper is blocked until this task has run
     may_end.count_down();
   });
   pool.finish();
   CHECK(ended);
 }
 
-TEST("tasks that tasks start are run before all is finished") {
+TEST("finish() also runs tasks that were started by tasks") {
   for (const std::size_t n_helpers : kSizes) {
     HelperPool pool(n_helpers);
     std::atomic<int> n_run = 0;
@@ -128,7 +128,7 @@ TEST("tasks that tasks start are run before all is finished") {
   }
 }
 
-TEST("a task can run other tasks that wait") {
+TEST("a task can run waiting tasks") {
   for (const std::size_t n_helpers : kSizes) {
     HelperPool pool(n_helpers);
     std::atomic<int> n_run = 0;
@@ -144,7 +144,7 @@ TEST("a task can run other tasks that wait") {
   }
 }
 
-TEST("the first exception is rethrown by finish(), and the other tasks run nevertheless") {
+TEST("finish() rethrows the first exception, and the other tasks still run") {
   for (const std::size_t n_helpers : kSizes) {
     HelperPool pool(n_helpers);
     for (int round = 0; round < 3; ++round) {
@@ -159,7 +159,7 @@ TEST("the first exception is rethrown by finish(), and the other tasks run never
       });
       CHECK_THROWS_WITH(std::runtime_error, n_helpers == 0 ? "task 3" : "task ", pool.finish());
       CHECK_EQ(n_run.load(), 50);
-      pool.finish();  // it is told once
+      pool.finish();  // it is thrown only once
     }
   }
 }
@@ -176,7 +176,7 @@ TEST("an exception of a task that another task runs is kept for finish(), too") 
   CHECK(went_on);
 }
 
-TEST("a pool ends with its running tasks; those that have not begun are dropped") {
+TEST("a pool waits for its running tasks when destroyed, and drops those that have not started") {
   std::latch begun(2);
   std::latch may_end(1);
   std::atomic<int> n_ended = 0;
@@ -204,7 +204,7 @@ TEST("a pool ends with its running tasks; those that have not begun are dropped"
 }
 
 #ifdef OPLT_CAN_FORK
-TEST("in a forked child, where the helpers are not, a pool says so and ends without them") {
+TEST("in a forked child, a pool throws because its helpers do not exist, and can be destroyed") {
   const auto throws = [](const auto& call) {
     try {
       call();
@@ -213,7 +213,7 @@ TEST("in a forked child, where the helpers are not, a pool says so and ends with
     }
     return false;
   };
-  for (int round = 0; round < 20; ++round) {  // the helpers are at something else in each
+  for (int round = 0; round < 20; ++round) {  // the helpers are in a different state in each
     std::atomic<int> n_run = 0;
     const auto child = [&] {
       HelperPool pool(3);
@@ -229,7 +229,7 @@ TEST("in a forked child, where the helpers are not, a pool says so and ends with
       return forked;
     }();
     if (child == 0) {
-      _exit(n_run == -1 ? 0 : 1);  // the pool has ended
+      _exit(n_run == -1 ? 0 : 1);  // the pool has been destroyed
     }
     CHECK_EQ(n_run.load(), 200);
     CHECK(oplt::test::ended_well(child));
@@ -259,11 +259,11 @@ TEST("a task of the owner that forks ends the work in the child") {
       _exit(is_forked ? 0 : 1);
     }
     CHECK(!is_forked);
-    CHECK(child < 0 || oplt::test::ended_well(child));  // the helpers may have run all tasks
+    CHECK(child < 0 || oplt::test::ended_well(child));  // negative if the helpers have run all tasks
   }
 }
 
-TEST("a pool without helpers goes on in a forked child") {
+TEST("a pool without helpers continues in a forked child") {
   HelperPool pool(0);
   int n_run = 0;
   pool.start([&](std::size_t) { ++n_run; });

@@ -7,7 +7,7 @@
 
 using namespace oplt;
 
-TEST("only the calling thread polls, and the others end after it") {
+TEST("only the calling thread polls, and the others stop after it") {
   int polls = 0;
   bool interrupted = false;
   Interruption interruption([&] {
@@ -20,13 +20,13 @@ TEST("only the calling thread polls, and the others end after it") {
   interruption.check(1);
   CHECK_EQ(polls, 1);
   interrupted = true;
-  interruption.check(1);  // does not know yet
+  interruption.check(1);  // not interrupted yet
   CHECK_THROWS_WITH(std::runtime_error, "Ctrl-C", interruption.check(0));
   CHECK_THROWS(Interruption::Stopped, interruption.check(1));
   CHECK_EQ(polls, 2);
 }
 
-TEST("a meter checks each time that so much work is done") {
+TEST("a meter checks after each fixed amount of work") {
   int checks = 0;
   WorkMeter meter([&] { ++checks; });
   for (int i = 0; i < 3; ++i) {
@@ -37,5 +37,5 @@ TEST("a meter checks each time that so much work is done") {
   }
   meter.add(10 * WorkMeter::kCheckEvery);
   CHECK_EQ(checks, 4);
-  WorkMeter().add(WorkMeter::kCheckEvery);  // nobody to tell
+  WorkMeter().add(WorkMeter::kCheckEvery);  // without a function to call
 }

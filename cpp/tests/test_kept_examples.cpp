@@ -44,7 +44,7 @@ bool same(const Example& a, const Example& b) {
 
 }  // namespace
 
-TEST("examples that are kept own their features and labels, saved and loaded too") {
+TEST("kept examples own their features and labels, also after saving and loading") {
   for (const KeptExamples& examples : {kept(), open(saved_bytes(kept()))}) {
     examples.check(10, 10);
     CHECK_EQ(examples.size(), 3U);
@@ -58,7 +58,7 @@ TEST("examples that are kept own their features and labels, saved and loaded too
   }
 }
 
-TEST("more examples are added to those in a file, which stay as they were, as do copies") {
+TEST("examples can be added to loaded ones, without changes to these or to copies") {
   const auto file = saved_bytes(kept());
   KeptExamples expected = kept();
   KeptExamples loaded = open(file);
@@ -76,14 +76,14 @@ TEST("more examples are added to those in a file, which stay as they were, as do
   CHECK_EQ(copy.size(), 3U);
 }
 
-TEST("no examples are saved and loaded") {
+TEST("an empty set of examples is saved and loaded") {
   const KeptExamples none = open(saved_bytes(KeptExamples()));
   none.check(0, 0);
   CHECK_EQ(none.size(), 0U);
   CHECK(!KeptExamples::are_in(test::read_arrays(saved_bytes(none)), "thin"));
 }
 
-TEST("kept examples that do not fit the model are refused") {
+TEST("kept examples that do not match the model are rejected") {
   CHECK_THROWS_WITH(FormatError, "do not match", kept().check(9, 10));
   CHECK_THROWS_WITH(FormatError, "do not match", kept().check(10, 9));
 }
@@ -94,10 +94,10 @@ TEST("content that could do harm does not pass the check of kept examples") {
     CHECK_THROWS_WITH(FormatError, "do not match", open(changed).check(10, 10));
   };
   constexpr Real kNoNumber = std::numeric_limits<Real>::quiet_NaN();
-  refused(with_value(file, "thing/features", 3, FeatureId{0}));  // twice
-  refused(with_value(file, "thing/features", 0, kNone));         // out of order, and there is none
+  refused(with_value(file, "thing/features", 3, FeatureId{0}));  // duplicate
+  refused(with_value(file, "thing/features", 0, kNone));         // out of order, and unknown
   refused(with_value(file, "thing/labels", 1, LabelId{3}));      // out of order
-  refused(with_value(file, "thing/labels", 0, LabelId{10}));     // there is none
+  refused(with_value(file, "thing/labels", 0, LabelId{10}));     // unknown
   refused(with_value(file, "thing/values", 0, kNoNumber));
   refused(with_value(file, "thing/values", 0, Real{1e13F}));
   refused(with_value(file, "thing/weights", 0, kNoNumber));
@@ -106,7 +106,7 @@ TEST("content that could do harm does not pass the check of kept examples") {
   for (const char* name : {"thing/feature_ends", "thing/label_ends"}) {
     refused(with_value(file, name, 0, ~std::uint64_t{0}));
     refused(with_value(file, name, 1, std::uint64_t{0}));  // descends
-    refused(with_value(file, name, 2, std::uint64_t{3}));  // something is left over
+    refused(with_value(file, name, 2, std::uint64_t{3}));  // values are left over
     refused(with_array<std::uint64_t>(file, name, std::vector<std::uint64_t>{4, 4}));
     refused(with_array<std::uint64_t>(file, name, {}));
   }

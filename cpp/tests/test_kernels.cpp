@@ -53,7 +53,7 @@ struct Rows {
                         (random.below(2) == 0 ? random_mask(random, columns_in(word)) : 0));
         n_after += count_bits(after.back());
       }
-      masks.resize(mask_words + capacity_for(n_after) + 8);  // 8 words behind it that must stay as they are
+      masks.resize(mask_words + capacity_for(n_after) + 8);  // 8 words after the row that must not change
       for (std::uint32_t cell = 0; cell < before; ++cell) {
         weights_of(masks.data(), mask_words)[cell] = random_real(random);
         (weights_of(masks.data(), mask_words) + capacity_for(n_after))[cell] = std::abs(random_real(random));
@@ -106,12 +106,12 @@ TEST("the fastest kernels give the same bits as the portable ones") {
   }
 }
 
-TEST("halves are scored, by all kernels, as the floats that they stand for are") {
+TEST("all kernels score halves exactly like floats of the same value") {
   Random random(2);
   for (const std::uint32_t n_columns : {1U, 2U, 4U, 5U, 8U, 9U, 16U, 17U, 33U, 48U, 49U, 63U, 64U, 65U, 130U, 200U}) {
     for (int round = 0; round < 20; ++round) {
       Rows floats(random, n_columns);
-      std::vector<std::vector<MaskWord>> halves;  // no word longer than they need
+      std::vector<std::vector<MaskWord>> halves;  // no longer than necessary
       std::vector<const MaskWord*> half_rows;
       for (std::vector<MaskWord>& row : floats.rows) {
         const std::size_t count = count_bits(std::span(row).first(floats.mask_words));
@@ -142,7 +142,7 @@ TEST("halves are scored, by all kernels, as the floats that they stand for are")
   }
 }
 
-TEST("a row has room for its cells, and not for many more") {
+TEST("a row has space for its cells, and not for many more") {
   for (std::uint32_t count = 1; count < 5000; ++count) {
     const std::uint32_t capacity = capacity_for(count);
     CHECK(capacity >= count);

@@ -17,7 +17,7 @@ TEST("SipHash-2-4 has the values of its paper") {
   CHECK_EQ((keyed_hash<2, 4>(key, bytes)), 0xA129CA6149BE45E5U);
 }
 
-TEST("another key gives other hashes") {
+TEST("a different key gives different hashes") {
   const HashKey one = HashKey::draw();
   const HashKey other = HashKey::draw();
   CHECK(one.low != other.low && one.high != other.high);

@@ -63,9 +63,9 @@ Examples topics(std::int32_t n_topics, std::int32_t n_labels, std::uint64_t seed
   return examples;
 }
 
-/// Checks what all balanced trees have in common.
+/// Checks the properties of all balanced trees.
 void check_balanced(const TreeNodes& nodes, std::uint32_t n_labels, BalancedShape shape) {
-  const LabelTree tree(nodes.parents, nodes.labels);  // throws if it is none, or if a label occurs twice
+  const LabelTree tree(nodes.parents, nodes.labels);  // throws if it is not a tree, or if a label occurs twice
   CHECK_EQ(tree.n_labels(), n_labels);
   for (LabelId label = 0; label < n_labels; ++label) {
     CHECK(tree.leaf_of(label) != kNone);
@@ -108,7 +108,7 @@ TEST("trees are balanced and hold each label once") {
   }
 }
 
-TEST("without labels the root stands alone") {
+TEST("without labels the root is the only node") {
   Examples examples;
   examples.add({1, 2}, {});
   for (const TreeNodes& nodes : {examples.clustered({2, 2}).nodes, shuffled_tree(0, {2, 2}, 1)}) {
@@ -117,7 +117,7 @@ TEST("without labels the root stands alone") {
   }
 }
 
-TEST("labels of a topic come together") {
+TEST("labels of a topic are clustered together") {
   for (const BalancedShape shape : {BalancedShape{2, 20}, BalancedShape{4, 20}, BalancedShape{8, 20}}) {
     int n_pairs = 0;
     int n_alike = 0;
@@ -150,19 +150,19 @@ TEST("neither the threads nor the order within an example change the tree") {
   CHECK(same(examples.clustered({3, 6}).nodes, expected));
 }
 
-TEST("the seed makes another tree") {
+TEST("a different seed gives a different tree") {
   const Examples examples = topics(10, 300, 2);
   CHECK(!same(examples.clustered({2, 6}, 1).nodes, examples.clustered({2, 6}, 2).nodes));
   CHECK(!same(shuffled_tree(300, {2, 6}, 1), shuffled_tree(300, {2, 6}, 2)));
 }
 
-TEST("every machine makes the same trees") {
+TEST("trees are the same on every machine") {
   CHECK_EQ(digest(topics(10, 300, 2).clustered({2, 6}).nodes), 16556422539740478403U);
   CHECK_EQ(digest(topics(10, 300, 2).clustered({5, 9}).nodes), 7151002552564814385U);
   CHECK_EQ(digest(shuffled_tree(300, {3, 6}, 1)), 11909725295331847828U);
 }
 
-TEST("examples by id make the same tree as examples by name") {
+TEST("encoded examples give the same tree as named examples") {
   Examples examples = topics(10, 300, 2);
   for (std::size_t i = 0; i < examples.values.size(); ++i) {
     examples.values[i] = static_cast<Real>(i % 7 + 1) / 3;
@@ -185,7 +185,7 @@ TEST("examples by id make the same tree as examples by name") {
   }
 }
 
-TEST("labels that look the same, or like nothing, are divided all the same") {
+TEST("labels with equal or empty vectors are divided evenly") {
   Examples alike;
   Examples empty;
   for (std::int32_t label = 0; label < 50; ++label) {
@@ -196,7 +196,7 @@ TEST("labels that look the same, or like nothing, are divided all the same") {
   check_balanced(empty.clustered({3, 4}).nodes, 50, {3, 4});
 }
 
-TEST("what the poll throws ends the work") {
+TEST("an exception from poll ends the work") {
   const Examples examples = topics(3, 100, 1);
   int calls = 0;
   const auto poll = [&] {

@@ -19,12 +19,12 @@ namespace {
 constexpr std::uint32_t kNoBound = 1000;
 constexpr LabelMemory::Limits kNoLimits = {LabelMemory::kAll, LabelMemory::kAll, ~0ULL};
 
-/// The same by its definition, slowly and in double precision, without a bound.
+/// A slow reference implementation in double precision, without bounds.
 struct Naive {
   std::map<LabelId, std::map<FeatureId, double>> sums;
   std::map<LabelId, std::map<FeatureId, double>> shares;  // as they were posted
   std::map<LabelId, std::uint32_t> counts;
-  std::map<LabelId, double> norms;  // since the label changed, or everything was renewed
+  std::map<LabelId, double> norms;  // as of the last change of the label or the last renewal
   std::map<FeatureId, double> weights;
   std::map<FeatureId, double> totals;
   std::map<LabelId, std::uint64_t> last;
@@ -102,7 +102,7 @@ struct Naive {
     }
   }
 
-  /// With the shares that were posted; what labels are looked for by.
+  /// The product by which labels are retrieved, from the shares in the postings.
   double product(LabelId label, const test::StreamExample& example) {
     double sum = 0;
     for (std::size_t i = 0; i + 1 < example.features.size(); ++i) {
@@ -114,7 +114,7 @@ struct Naive {
     return sum;
   }
 
-  /// The positive ones of all labels, the largest first.
+  /// The positive products of all labels, in descending order.
   std::vector<double> sorted_products(const test::StreamExample& example) {
     std::vector<double> products;
     for (const auto& [label, count] : counts) {
@@ -164,7 +164,7 @@ bool near(Real a, Real b) { return std::abs(a - b) < 1e-3F; }
 
 }  // namespace
 
-TEST("similarities are those of the definition") {
+TEST("similarities match the definition") {
   const auto stream = test::random_stream(3, 400);
   LabelMemory memory(kNoBound);
   Naive naive;
@@ -191,7 +191,7 @@ TEST("similarities are those of the definition") {
   CHECK(n_compared > 1000);
 }
 
-TEST("without bounds, the nearest labels are those of all") {
+TEST("without bounds, the nearest labels are exact") {
   const auto stream = test::random_stream(3, 300);
   LabelMemory memory(kNoBound, LabelMemory::kExact);
   Naive naive;
@@ -214,7 +214,7 @@ TEST("without bounds, the nearest labels are those of all") {
 
 TEST("a feature that too many labels have does not hide the others") {
   LabelMemory memory(kNoBound, {8, 100, 100});
-  for (FeatureId label = 0; label < 200; ++label) {  // feature 0 is everybody's, and the heaviest
+  for (FeatureId label = 0; label < 200; ++label) {  // all labels have feature 0, the heaviest one
     memory.learn({std::vector<FeatureId>{0, label + 1}, std::vector<Real>{20, 1}}, std::vector<LabelId>{label}, 1);
   }
   LabelMemory::Query query;
@@ -223,12 +223,12 @@ TEST("a feature that too many labels have does not hide the others") {
   memory.find_nearest(1, query, found);
   CHECK_EQ(found, std::vector<LabelId>{149});
   found.clear();
-  memory.ask({std::vector<FeatureId>{0}, std::vector<Real>{1}}, query);  // nothing else to go by
+  memory.ask({std::vector<FeatureId>{0}, std::vector<Real>{1}}, query);  // only the common feature
   memory.find_nearest(3, query, found);
   CHECK_EQ(found.size(), 3U);
 }
 
-TEST("if too many labels have each feature, several features count all the same") {
+TEST("if too many labels have every feature, several features are used nevertheless") {
   // Labels lie on a quarter of a circle, so that it takes both features to tell them apart.
   const auto on_circle = [](LabelId label) {
     const double angle = (label + 0.5) / 200 * std::acos(0.0);
@@ -252,14 +252,14 @@ TEST("if too many labels have each feature, several features count all the same"
 TEST("the nearest labels of a row are found through its features") {
   LabelMemory memory(kNoBound);
   const std::vector<Real> ones(3, 1);
-  for (FeatureId label = 0; label < 200; ++label) {  // feature 0 is everybody's, the others belong to one label each
+  for (FeatureId label = 0; label < 200; ++label) {  // all labels have feature 0; the others belong to one label each
     memory.learn({std::vector<FeatureId>{0, 2 * label + 1, 2 * label + 2}, ones}, std::vector<LabelId>{label}, 1);
   }
   LabelMemory::Query query;
   std::vector<LabelId> found;
   memory.ask({std::vector<FeatureId>{0, 15, 16, 21}, std::vector<Real>{1, 1, 1, 0.5F}}, query);
   memory.find_nearest(3, query, found);
-  CHECK_EQ(found, (std::vector<LabelId>{7, 10, 0}));  // all others are equally near: the first of them
+  CHECK_EQ(found, (std::vector<LabelId>{7, 10, 0}));  // all others are equally near: the lowest id
 
   found.clear();
   memory.ask({std::vector<FeatureId>{999}, std::vector<Real>{1}}, query);  // a feature that no label has
@@ -287,7 +287,7 @@ TEST("the heaviest features of a label are kept") {
   }
 }
 
-TEST("a bounded memory stays within its bound, and goes on alike after it was saved") {
+TEST("a bounded memory stays within its bound, and continues identically after saving and loading") {
   for (const std::uint32_t bound : {1U, 3U, 16U, kNoBound}) {
     const auto stream = test::random_stream(9, 600);
     LabelMemory memory = taught(stream, bound);
@@ -317,7 +317,7 @@ TEST("a bounded memory stays within its bound, and goes on alike after it was sa
   }
 }
 
-TEST("values and weights may be as large or small as they like") {
+TEST("extremely large and small values and weights are handled") {
   const std::vector<Real> sizes = {1e-45F, 1e-38F, 1e-30F, 1e-12F, 1, 1e12F, 1e30F, 1e38F};
   LabelMemory memory(kNoBound);
   for (LabelId label = 0; label < sizes.size(); ++label) {

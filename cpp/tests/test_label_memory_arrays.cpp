@@ -21,7 +21,7 @@ constexpr std::uint32_t kBound = 16;
 constexpr LabelMemory::Limits kNoLimits = {LabelMemory::kAll, LabelMemory::kAll, ~0ULL};
 constexpr Real kNoNumber = std::numeric_limits<Real>::quiet_NaN();
 
-// What a file has of a label, of its features, and of the features' labels.
+// The values in a file for a label, for its features, and for postings.
 struct SavedLabel {
   std::uint64_t last;
   Real norm;
@@ -55,7 +55,7 @@ LabelMemory open(const std::vector<std::byte>& file, std::uint32_t bound = kBoun
 
 void open_and_check(const std::vector<std::byte>& file) { open(file).check(kNoLimits); }
 
-/// What both answer to the examples of a stream.
+/// Checks that both give the same results for the examples of a stream.
 void check_same_answers(const LabelMemory& a, const LabelMemory& b, const std::vector<test::StreamExample>& stream) {
   LabelMemory::Query query_a;
   LabelMemory::Query query_b;
@@ -74,7 +74,7 @@ void check_same_answers(const LabelMemory& a, const LabelMemory& b, const std::v
   }
 }
 
-/// Asks for everything, learns on, and asks again: nothing may crash, and all answers are numbers.
+/// Queries, updates and queries again: nothing may crash, and no result may be NaN.
 void use(LabelMemory& memory) {
   const auto stream = test::random_stream(12, 40);
   for (int round = 0; round < 2; ++round) {
@@ -95,7 +95,7 @@ void use(LabelMemory& memory) {
 
 }  // namespace
 
-TEST("a memory is used where it lies in a file, and learns on from there") {
+TEST("a memory is used in place in a file, and can be updated") {
   for (const std::uint32_t bound : {1U, 3U, kBound, 1000U}) {
     for (const std::size_t n : {0U, 1U, 600U}) {
       LabelMemory memory = taught(n, bound);
@@ -119,7 +119,7 @@ TEST("a memory is used where it lies in a file, and learns on from there") {
   }
 }
 
-TEST("a copy of a memory stays as it was") {
+TEST("a copy of a memory does not change") {
   LabelMemory memory = taught(300);
   const LabelMemory snapshot = memory;
   const auto before = saved_bytes(memory);
@@ -132,10 +132,10 @@ TEST("a copy of a memory stays as it was") {
 
 TEST("equal memories write equal arrays, whatever the order of their postings") {
   const LabelMemory memory = taught(600);
-  CHECK(saved_bytes(open(saved_bytes(memory))) == saved_bytes(memory));  // those of the loaded one ascend
+  CHECK(saved_bytes(open(saved_bytes(memory))) == saved_bytes(memory));  // postings of the loaded one are ascending
 }
 
-TEST("numbers as large or small as they may be pass the check") {
+TEST("the largest and smallest possible numbers pass the check") {
   const std::vector<Real> sizes = {1e-45F, 1e-38F, 1e-30F, 1e-12F, 1, 1e12F, 1e30F, 1e38F};
   LabelMemory memory(kBound);
   for (LabelId label = 0; label < sizes.size(); ++label) {
@@ -147,7 +147,7 @@ TEST("numbers as large or small as they may be pass the check") {
   }
 }
 
-TEST("arrays of the wrong sizes are refused when a memory is opened") {
+TEST("arrays of the wrong sizes are rejected when a memory is loaded") {
   const auto file = saved_bytes(taught(50));
   CHECK_THROWS_WITH(FormatError, "labels differ",
                     open(with_array<SavedLabel>(file, "thing/labels", std::vector<SavedLabel>(3))));

@@ -46,7 +46,7 @@ std::vector<test::StreamExample> sorted_labels(std::vector<test::StreamExample> 
 
 }  // namespace
 
-TEST("an answer holds what was asked for, the most probable first") {
+TEST("a ranking has the requested labels, most probable first") {
   Both both;
   CHECK(both.rank(test::random_stream(1, 1)[0], 5).empty());
   for (const test::StreamExample& example : sorted_labels(test::random_stream(1, 500))) {
@@ -66,7 +66,7 @@ TEST("an answer holds what was asked for, the most probable first") {
   }
 }
 
-TEST("the best ten are the same however many are asked for") {
+TEST("the best ten labels do not depend on k") {
   Both both;
   for (const test::StreamExample& example : sorted_labels(test::random_stream(1, 1500))) {
     both.learn(example);
@@ -86,10 +86,10 @@ TEST("the best ten are the same however many are asked for") {
   CHECK(n_more > 50);
 }
 
-TEST("where each example has one label, probabilities sum up to about 1") {
+TEST("if each example has one label, probabilities sum to about 1") {
   Both both;
   Random random(1);
-  const auto example_of = [](LabelId label) {  // looks like those of another label, too
+  const auto example_of = [](LabelId label) {  // similar to those of another label
     return test::StreamExample{{label / 2, 100, kBiasFeature}, {1, 0.5F, 1}, {label}, 1};
   };
   for (LabelId i = 0; i < 2000; ++i) {
@@ -107,7 +107,7 @@ TEST("where each example has one label, probabilities sum up to about 1") {
   CHECK(sum > 0.9 * 40 && sum < 1.1 * 40);
 }
 
-TEST("a label is found again after one example") {
+TEST("a label is found after a single example") {
   Both both;
   for (const test::StreamExample& example : sorted_labels(test::random_stream(4, 300))) {
     both.learn(example);
@@ -118,7 +118,7 @@ TEST("a label is found again after one example") {
   CHECK_EQ(both.rank(rare, 1)[0].label, newest);
 }
 
-TEST("ever fewer examples are observed, and they come in runs") {
+TEST("the fraction of observed examples decreases, and they come in runs") {
   std::size_t n_observed = 0;
   std::size_t n_runs = 0;
   for (std::uint64_t number = 0; number < 1'000'000; ++number) {
@@ -130,13 +130,13 @@ TEST("ever fewer examples are observed, and they come in runs") {
   CHECK(n_runs * 30 < n_observed);
 }
 
-TEST("whatever weights a file holds, an answer is in order") {
+TEST("rankings are sorted, whatever weights a file contains") {
   Both both;
   for (const test::StreamExample& example : sorted_labels(test::random_stream(6, 300))) {
     both.learn(example);
   }
   std::vector<std::byte> file = test::saved_bytes(both.ranker);
-  for (std::size_t model = 0; model < 5; ++model) {  // as large as passes the check
+  for (std::size_t model = 0; model < 5; ++model) {  // the largest that pass the check
     const std::string name = "thing/models/" + std::to_string(model);
     file = test::with_value(file, name, kLogProbability, 1e9);
     file = test::with_value(file, name, kLogCosine, -1e9);
@@ -150,7 +150,7 @@ TEST("whatever weights a file holds, an answer is in order") {
   }
 }
 
-TEST("used where it lies in a file, it goes on alike; a copy stays as it was") {
+TEST("a loaded ranker continues identically; a copy does not change") {
   constexpr LabelMemory::Limits kNoLimits = {LabelMemory::kAll, LabelMemory::kAll, ~0ULL};
   Both both;
   for (const test::StreamExample& example : sorted_labels(test::random_stream(6, 300))) {

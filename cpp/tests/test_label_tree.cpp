@@ -15,7 +15,7 @@ namespace {
 
 Children children(const LabelTree& tree, NodeId v) { return {tree.children(v).begin(), tree.children(v).end()}; }
 
-/// Everything that a node stores follows from the parents and labels.
+/// Checks that everything stored in the nodes matches the parents and labels.
 void check_consistent(const LabelTree& tree) {
   std::vector<LabelTree::Node> expected(tree.n_nodes());
   std::vector<Children> all_children(tree.n_nodes());
@@ -126,7 +126,7 @@ TEST("variant 3: a leaf is split") {
   check_consistent(tree);
 }
 
-TEST("everything stays right through random extensions") {
+TEST("the tree stays consistent through random extensions") {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     Random random(seed);
     LabelTree tree = labelled_root();
@@ -149,7 +149,7 @@ TEST("depth is that of the deepest leaf") {
   CHECK_EQ(make({kNone, 4, 0, 0, 3}, {kNone, 1, 0, kNone, kNone}).depth(), 3U);  // a parent after its child
 }
 
-TEST("a tree can be made at once, its labels in any order") {
+TEST("a tree can be built from arrays, with labels in any order") {
   const LabelTree tree = make({kNone, 0, 0, 1, 1}, {kNone, kNone, 2, 0, 1});
   CHECK_EQ(tree.leaf_of(2), 2U);
   CHECK_EQ(tree.leaf_of(0), 3U);
@@ -160,7 +160,7 @@ TEST("a tree can be made at once, its labels in any order") {
   CHECK_EQ(make({kNone}, {5}).n_labels(), 1U);
 }
 
-TEST("what is not a tree of labels is refused") {
+TEST("arrays that are not a tree of labels are rejected") {
   CHECK_THROWS_WITH(InvalidInput, "0 parents", make({}, {}));
   CHECK_THROWS_WITH(InvalidInput, "2 parents and 1 labels", make({kNone, 0}, {kNone}));
   CHECK_THROWS_WITH(InvalidInput, "cycle", make({kNone, 0, 3, 2, 3}, {kNone, 0, kNone, kNone, 1}));
@@ -183,7 +183,7 @@ TEST("a loaded tree equals the saved one") {
   }
 }
 
-TEST("a tree is used where it lies in a file, and grows on from there") {
+TEST("a tree is used in place in a file, and can be extended") {
   Random random(3);
   for (LabelTree tree : {LabelTree(), labelled_root(), two_leaves(), test::random_tree(random, 1000)}) {
     const auto file = test::saved_bytes(tree);
@@ -210,7 +210,7 @@ TEST("a tree is used where it lies in a file, and grows on from there") {
   }
 }
 
-TEST("arrays of the wrong sizes are refused when a tree is opened") {
+TEST("arrays of the wrong sizes are rejected when a tree is loaded") {
   const auto file = test::saved_bytes(two_leaves());
   const auto open = [](const std::vector<std::byte>& bytes) { LabelTree::load(test::read_arrays(bytes), "thing"); };
   CHECK_THROWS_WITH(FormatError, "no root", open(test::with_array<LabelTree::Node>(file, "thing/nodes", {})));
@@ -219,7 +219,7 @@ TEST("arrays of the wrong sizes are refused when a tree is opened") {
   CHECK_THROWS_WITH(FormatError, "differ in size", open(test::with_array<NodeId>(file, "thing/leaf_of", Children(4))));
 }
 
-TEST("content that is no tree does not pass the check") {
+TEST("content that is not a tree does not pass the check") {
   const auto file = test::saved_bytes(make({kNone, 0, 0, 2, 2}, {kNone, 0, kNone, 1, 2}));
   load(file);
   const auto nodes = test::read_arrays(file).get<LabelTree::Node>("thing/nodes");
@@ -234,14 +234,15 @@ TEST("content that is no tree does not pass the check") {
   refuses(1, [](auto& node) { node.label = kNone; }, "without a label");
   refuses(1, [](auto& node) { node.label = 1; }, "the same label");
   refuses(1, [](auto& node) { node.label = 5; }, "beyond");
-  refuses(1, [](auto& node) { node.label = 3; }, "not those");
-  refuses(3, [](auto& node) { node.position = 7; }, "not those");
-  refuses(0, [](auto& node) { node.n_leaves = 4; }, "not those");
-  refuses(0, [](auto& node) { node.n_leaf_children = 2; }, "not those");
-  refuses(0, [](auto& node) { node.n_children = 3; }, "not those");
-  refuses(4, [](auto& node) { node.n_children = 1; }, "not those");
-  CHECK_THROWS_WITH(FormatError, "not those", load(test::with_value(file, "thing/leaf_of", 0, NodeId{9})));
-  CHECK_THROWS_WITH(FormatError, "not those", load(test::with_value(file, "thing/children/values", 0, NodeId{9})));
+  refuses(1, [](auto& node) { node.label = 3; }, "match its parents");
+  refuses(3, [](auto& node) { node.position = 7; }, "match its parents");
+  refuses(0, [](auto& node) { node.n_leaves = 4; }, "match its parents");
+  refuses(0, [](auto& node) { node.n_leaf_children = 2; }, "match its parents");
+  refuses(0, [](auto& node) { node.n_children = 3; }, "match its parents");
+  refuses(4, [](auto& node) { node.n_children = 1; }, "match its parents");
+  CHECK_THROWS_WITH(FormatError, "match its parents", load(test::with_value(file, "thing/leaf_of", 0, NodeId{9})));
+  CHECK_THROWS_WITH(FormatError, "match its parents",
+                    load(test::with_value(file, "thing/children/values", 0, NodeId{9})));
 }
 
 TEST("whatever passes the check of a tree does no harm") {

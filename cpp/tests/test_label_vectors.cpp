@@ -24,7 +24,7 @@ std::map<FeatureId, Real> as_map(RowView row) {
 
 }  // namespace
 
-TEST("a sparse sum adds, tells what it holds, and forgets it") {
+TEST("a sparse sum adds, lists its features, and is cleared") {
   const std::vector<FeatureId> one{4, 1};
   const std::vector<FeatureId> other{1, 2};
   const std::vector<Real> values{2, 3};
@@ -63,7 +63,7 @@ TEST("a label's vector is the sum of its unit examples, itself of norm 1") {
   CHECK_EQ(vectors[labels.find({.text = {}, .number = 5})].size(), 0U);
 }
 
-TEST("what poll throws ends the work, on the rows and on the sums") {
+TEST("an exception from poll ends the work, both on rows and on sums") {
   const std::size_t n_rows = 3;
   const std::size_t row_size = WorkMeter::kCheckEvery;  // so that each row counts as enough work for a poll
   const std::vector<std::int64_t> x_bounds{0, row_size, 2 * row_size, 3 * row_size};

@@ -30,7 +30,7 @@ std::size_t n_values(const Plain& plain) {
   return n;
 }
 
-/// Does the same to both. Few lists get most values.
+/// Makes the same changes to both. Few lists get most values.
 void change_both(IntLists& lists, Plain& plain, Random& random) {
   const std::size_t i = random.below(1 + random.below(static_cast<std::uint32_t>(plain.size())));
   const int value = static_cast<int>(random.below(1000));
@@ -74,7 +74,7 @@ void grow_both(IntLists& lists, Plain& plain, std::uint64_t seed) {
 
 }  // namespace
 
-TEST("lists hold what vectors would") {
+TEST("lists behave like vectors") {
   IntLists lists;
   Plain plain;
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
@@ -84,7 +84,7 @@ TEST("lists hold what vectors would") {
   }
 }
 
-TEST("a list may be given a value of its own") {
+TEST("an element of a list may be appended to it") {
   IntLists lists;
   lists.resize(1);
   lists.push_back(0, 5);
@@ -94,7 +94,7 @@ TEST("a list may be given a value of its own") {
   CHECK(content(lists) == Plain{std::vector(1001, 5)});
 }
 
-TEST("lists that grow and shrink for ever take no more memory than they need") {
+TEST("lists that grow and shrink repeatedly do not accumulate memory") {
   IntLists lists;
   lists.resize(300);
   std::size_t after_first = 0;
@@ -113,7 +113,7 @@ TEST("lists that grow and shrink for ever take no more memory than they need") {
   CHECK(after_first < 2 * 300 * 200 * sizeof(int));
 }
 
-TEST("copies share what neither has written, and do not see what the other writes") {
+TEST("copies share unwritten chunks, and do not see each other's writes") {
   IntLists lists;
   Plain plain;
   grow_both(lists, plain, 4);
@@ -123,13 +123,13 @@ TEST("copies share what neither has written, and do not see what the other write
   lists.push_back(0, 1);
   plain[0].push_back(1);
   CHECK(snapshot[999].data() == lists[999].data());
-  CHECK(snapshot[1].data() != lists[1].data());  // of the same chunk as list 0
+  CHECK(snapshot[1].data() != lists[1].data());  // in the same chunk as list 0
   grow_both(lists, plain, 5);
   CHECK(content(lists) == plain);
   CHECK(content(snapshot) == then);
 }
 
-TEST("what is loaded lies in the file until it is written") {
+TEST("loaded lists stay in the file until they are written to") {
   IntLists lists;
   Plain plain;
   grow_both(lists, plain, 6);
@@ -148,7 +148,7 @@ TEST("what is loaded lies in the file until it is written") {
   CHECK(test::saved_bytes(untouched) == file);
 }
 
-TEST("equal lists are saved as equal bytes, however they came about") {
+TEST("equal lists are saved as equal bytes, whatever their history") {
   IntLists lists;
   Plain plain;
   grow_both(lists, plain, 8);
@@ -163,7 +163,7 @@ TEST("equal lists are saved as equal bytes, however they came about") {
   CHECK(content(load(test::saved_bytes(IntLists()))).empty());
 }
 
-TEST("lists may be changed while they are saved, and stay as they are") {
+TEST("lists can be saved with changes, without being changed themselves") {
   IntLists lists;
   Plain plain;
   grow_both(lists, plain, 9);
@@ -183,7 +183,7 @@ TEST("lists may be changed while they are saved, and stay as they are") {
   CHECK(content(load(file)) == plain);
 }
 
-TEST("sizes that are not those of the values are refused") {
+TEST("sizes that do not match the values are rejected") {
   IntLists lists;
   lists.resize(600);
   lists.push_back(3, 1);

@@ -71,7 +71,7 @@ TEST("squared_hinge_probability is monotone, and 1 from a score of 1") {
     const Real s = static_cast<Real>(i) / 1000;
     const Real p = oplt::squared_hinge_probability(s);
     CHECK(p >= previous && p <= 1);
-    if (s > -8) {  // before it is clamped; the square is rounded, which counts for more the larger it is
+    if (s > -8) {  // before clamping; the rounding error of the square grows with its size
       const double gap = std::max(0.0, 1 - static_cast<double>(s));
       CHECK(std::abs(p / std::exp(-gap * gap) - 1) < 2.4e-7 * (2 + gap * gap));
     }

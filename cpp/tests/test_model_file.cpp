@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// Model files that are damaged, by accident or on purpose: they are refused, or do no harm.
+// Model files that are damaged, by accident or on purpose, are rejected or do no harm.
 #include <cstring>
 #include <vector>
 
@@ -19,7 +19,7 @@ namespace {
 constexpr std::byte kChanges[] = {std::byte{1}, std::byte{0x80}, std::byte{0xFF}};
 constexpr std::size_t kLarge = 1000;  // bytes; each byte of a larger array is changed in one way only
 
-/// The file with an array changed, as if it had been written so.
+/// The file with a changed array and valid checksums.
 std::vector<std::byte> forged(const ArrayReader& arrays, std::span<const std::byte> file, const ArrayEntry& changed,
                               std::span<const std::byte> bytes) {
   return test::file_of([&](ArrayWriter& out) {
@@ -30,7 +30,7 @@ std::vector<std::byte> forged(const ArrayReader& arrays, std::span<const std::by
   });
 }
 
-/// The ranking has several models that nothing tells apart: to change the first one will do.
+/// The ranker has several models of the same kind: it suffices to change the first one.
 bool is_like_another(const ArrayEntry& entry) {
   return entry.name.starts_with("ranking/models/") && entry.name != "ranking/models/0";
 }
@@ -42,7 +42,7 @@ std::vector<std::byte> bytes_of(std::span<const std::byte> file, const ArrayEntr
 
 }  // namespace
 
-TEST("a model file with any changed byte is refused") {
+TEST("a model file with any changed byte is rejected") {
   for (const Kind& kind : kinds()) {
     const std::vector<std::byte> file = kind.file();
     const ArrayReader whole = test::read_arrays(file);
@@ -59,7 +59,7 @@ TEST("a model file with any changed byte is refused") {
   }
 }
 
-TEST("a truncated or prolonged model file is refused wherever it ends") {
+TEST("a truncated or extended model file is rejected, whatever its length") {
   for (const Kind& kind : kinds()) {
     std::vector<std::byte> file = kind.file();
     for (std::size_t n = 0; n < file.size(); ++n) {
@@ -71,7 +71,7 @@ TEST("a truncated or prolonged model file is refused wherever it ends") {
   }
 }
 
-TEST("a model file that lacks an array, or has it in another size, is refused or does no harm") {
+TEST("a model file with a missing array, or one of a different size, is rejected or does no harm") {
   for (const Kind& kind : kinds()) {
     const std::vector<std::byte> file = kind.file();
     const ArrayReader arrays = test::read_arrays(file);
@@ -101,7 +101,7 @@ TEST("a model file that lacks an array, or has it in another size, is refused or
   }
 }
 
-TEST("a model file with any changed byte and a right checksum is refused or does no harm") {
+TEST("a model file with any changed byte and a valid checksum is rejected or does no harm") {
   for (const Kind& kind : kinds()) {
     const std::vector<std::byte> file = kind.file();
     CHECK(is_used(kind, file));
@@ -129,7 +129,7 @@ TEST("a model file with any changed byte and a right checksum is refused or does
   }
 }
 
-TEST("a model file with other values, the extreme and the plausible ones, is refused or does no harm") {
+TEST("a model file with changed values, extreme or plausible, is rejected or does no harm") {
   Random random(5);
   for (const Kind& kind : kinds()) {
     const std::vector<std::byte> file = kind.file();

@@ -29,7 +29,7 @@ ModelState taught(const ModelParams& params, const NamedExamples& examples) {
 
 }  // namespace
 
-TEST("answers do not depend on the number of threads") {
+TEST("predictions do not depend on the number of threads") {
   const NamedExamples examples(1, 300);
   const ModelState state = taught(make_params(Policy::kBestGreedy, 3, 6), examples);
   const test::Answers expected = ask(state, examples.rows(), {.top_k = 5});
@@ -41,7 +41,7 @@ TEST("answers do not depend on the number of threads") {
   }
 }
 
-TEST("a question does not change the model, nor do unknown features disturb it") {
+TEST("a prediction does not change the model, and unknown features do no harm") {
   const NamedExamples examples(4, 40);
   const ModelState state = taught(make_params(), examples, 20);
   const auto before = saved_bytes(state);
@@ -50,7 +50,7 @@ TEST("a question does not change the model, nor do unknown features disturb it")
   CHECK_EQ(started(make_params()).predict(examples.rows(), {}, 1).indptr, std::vector<std::int64_t>(41, 0));
 }
 
-TEST("what the poll throws ends a prediction") {
+TEST("an exception from poll ends a prediction") {
   const NamedExamples examples(4, 600);
   const ModelState state = taught(make_params(), examples, 20);
   int n_polls = 0;
@@ -63,7 +63,7 @@ TEST("what the poll throws ends a prediction") {
   CHECK_EQ(n_polls, 2);
 }
 
-TEST("the parts of a model's memory are those that it has") {
+TEST("memory use is reported for the parts that a model has") {
   const NamedExamples examples(7, 60);
   ModelParams params = make_params(Policy::kBestGreedy, 3, 6);
   const ModelState tree_alone = taught(params, examples);
@@ -95,7 +95,7 @@ TEST("a model with a label memory counts the examples of each label") {
   CHECK_EQ(*model.snapshot().label_counts(), (std::vector<std::uint32_t>{3, 1}));
 }
 
-TEST("a model for prediction gives the same answers, in less room, also when it is saved") {
+TEST("a model for prediction gives the same predictions in less memory, also when it is saved") {
   const NamedExamples examples(10, 200);
   ModelParams params = make_params(Policy::kBestGreedy, 3, 6);
   params.label_memory = 8;
@@ -118,7 +118,7 @@ TEST("a model for prediction gives the same answers, in less room, also when it 
   CHECK(saved_bytes(loaded(params, smaller_file)) == smaller_file);
 }
 
-TEST("labels of the tree and of the vocabulary must be the same") {
+TEST("the tree and the vocabulary must have the same labels") {
   Vocabulary two_names;
   std::vector<LabelId> ids;
   const std::vector<std::int32_t> columns{1, 2};
@@ -139,11 +139,11 @@ TEST("labels of the tree and of the vocabulary must be the same") {
   CHECK_THROWS_WITH(FormatError, "no leaf", loaded(params, saved_bytes(state_of(two_names, with_a_gap))));
 }
 
-TEST("a file of another kind of model is refused") {
+TEST("a file of a different kind of model is rejected") {
   const NamedExamples examples(11, 30);
   ModelParams params = make_params();
   const auto file = saved_bytes(taught(params, examples));
-  CHECK_THROWS(FormatError, loaded(params, file, test::kPlainText));  // of texts
+  CHECK_THROWS(FormatError, loaded(params, file, test::kPlainText));  // as a model of texts
   params.label_memory = 8;
   CHECK_THROWS_WITH(FormatError, "no array 'ranking", loaded(params, file));
   params.label_memory = 0;

@@ -18,7 +18,7 @@ constexpr Model::Features kTrue = {-1, 3, -2};
 
 double unit(Random& random) { return (static_cast<double>(random.below(20'001)) - 10'000) / 10'000; }
 
-/// Two features that differ by little, and the truth about them.
+/// Two highly correlated features, and the target.
 std::pair<Model::Features, bool> draw(Random& random) {
   const double a = 2 * unit(random);
   const Model::Features x = {1, a, a + 0.3 * unit(random)};
@@ -41,7 +41,7 @@ void update(Model& model, Random& random, std::size_t n_steps) {
 
 }  // namespace
 
-TEST("the weights behind a stream are found, although its features are alike") {
+TEST("the true weights are found, although the features are correlated") {
   Random random(1);
   Model model({0, 0, 0}, kKeep);
   update(model, random, 3000);
@@ -50,7 +50,7 @@ TEST("the weights behind a stream are found, although its features are alike") {
   }
 }
 
-TEST("what was believed first and is wrong is given up") {
+TEST("a wrong prior is overcome") {
   Random random(2);
   Model model({2, -2, 2}, kKeep);
   update(model, random, 3000);
@@ -59,13 +59,13 @@ TEST("what was believed first and is wrong is given up") {
   }
 }
 
-TEST("nothing observed, nothing changed") {
+TEST("a step without observations changes nothing") {
   Model model({1, 2, 3}, kKeep);
   model.step();
   CHECK_EQ(model.weights(), (Model::Features{1, 2, 3}));
 }
 
-TEST("saved and loaded, it goes on alike") {
+TEST("a loaded model continues identically") {
   Model model({1, 2, 3}, kKeep);
   Random random(3);
   update(model, random, 50);
@@ -79,7 +79,7 @@ TEST("saved and loaded, it goes on alike") {
   CHECK_EQ(model.weights(), loaded.weights());
 }
 
-TEST("an array that is no logistic model is refused, or does not pass the check") {
+TEST("an array that is not a logistic model is rejected, or does not pass the check") {
   Model model({1, 2, 3}, kKeep);
   Random random(3);
   update(model, random, 50);

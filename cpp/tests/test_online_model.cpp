@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// A model that learns: what it learns, and what others see meanwhile.
+// Training of a model, and what other threads see meanwhile.
 #include <atomic>
 #include <chrono>
 #include <latch>
@@ -80,7 +80,7 @@ TEST("a model from a tree knows its labels by name") {
   }
 }
 
-TEST("a fixed tree ignores labels that it lacks, and forgets their names") {
+TEST("a fixed tree ignores unknown labels and their names") {
   const std::vector<Name> known{text("zebra"), text("ant"), text("cow")};
   const std::vector<Name> some_unknown{text("wolf"), text("ant"), text("bee")};
   const std::vector<Name> all_unknown{text("wolf"), text("bee")};
@@ -104,13 +104,13 @@ TEST("a fixed tree ignores labels that it lacks, and forgets their names") {
   CHECK(saved_bytes(OnlineModel(params, loaded(params, saved_bytes(model)))) == saved_bytes(model));
 }
 
-TEST("a fixed tree without labels is refused") {
+TEST("a fixed tree without labels is rejected") {
   const Learner learner(make_params(Policy::kFixed));
   CHECK_THROWS_WITH(InvalidParameter, "from_tree", learner.start({}));
   CHECK_THROWS_WITH(InvalidParameter, "from_tree", learner.start({}, LabelTree(), {}));
 }
 
-TEST("a model from a tree refuses a name twice") {
+TEST("a model from a tree rejects duplicate names") {
   const std::vector<Name> names{text("a"), text("b"), text("a")};
   CHECK_THROWS_WITH(InvalidInput, "'a' occurs twice", started_from_tree(make_params(), names));
 }
@@ -124,7 +124,7 @@ TEST("the order and repetition of names in a row do not matter") {
   const std::vector<std::int64_t> three{0, 3};
   const std::vector<Real> values{1, 2};
   const std::vector<Real> values_reversed{2, 1};
-  const ModelParams params = make_params(Policy::kComplete);  // in which leaves learn too
+  const ModelParams params = make_params(Policy::kComplete);  // in which leaves have classifiers, too
   OnlineModel one(params, started(params));
   OnlineModel other(params, started(params));
   one.learn({.rows = {{two}, list(features), values}, .texts = {}}, {{two}, list(labels)}, {}, 1);
@@ -133,7 +133,7 @@ TEST("the order and repetition of names in a row do not matter") {
   CHECK(saved_bytes(one) == saved_bytes(other));
 }
 
-TEST("a state that the settings could not have made is refused") {
+TEST("a state that does not match the settings is rejected") {
   const NamedExamples examples(8, 20);
   OnlineModel model(make_params(), started(make_params()));
   examples.update(model);
@@ -145,7 +145,7 @@ TEST("a state that the settings could not have made is refused") {
   CHECK_THROWS_WITH(FormatError, "auxiliary", OnlineModel(make_params(Policy::kFlat), model.snapshot()));
 }
 
-TEST("what the poll throws ends the learning, with the examples that were learnt until then") {
+TEST("an exception from poll ends the training; the examples before it have been learnt") {
   const NamedExamples examples(9, 60'000);  // one call that takes far longer than two polls are apart
   ModelParams params = make_params();
   params.label_memory = 8;  // so that batches are small
@@ -162,11 +162,11 @@ TEST("what the poll throws ends the learning, with the examples that were learnt
   OnlineModel expected(params, started(params));
   examples.update(expected, 0, n, 1);
   CHECK(saved_bytes(model) == saved_bytes(expected));
-  examples.update(model, 0, 10);  // it goes on
+  examples.update(model, 0, 10);  // the training can continue
   CHECK_EQ(model.snapshot().n_examples(), n + 10);
 }
 
-TEST("readers beside a writer get the answers of the model after some whole number of examples") {
+TEST("readers during training get predictions of the model after a whole number of examples") {
   const NamedExamples examples(3, 150);
   const Inputs questions = examples.rows(100, 20);
   std::vector<Answers> expected;  // by the number of examples learnt
@@ -185,7 +185,8 @@ TEST("readers beside a writer get the answers of the model after some whole numb
     readers.emplace_back([&] {
       while (!done) {
         mine.push_back(ask(shared, questions, {.top_k = 3}, 2));
-        std::this_thread::sleep_for(std::chrono::microseconds(200));  // takes turns: busy readers are another test
+        std::this_thread::sleep_for(
+            std::chrono::microseconds(200));  // leaves turns to the writer; there is another test for busy readers
       }
       mine.push_back(ask(shared, questions, {.top_k = 3}, 2));
     });

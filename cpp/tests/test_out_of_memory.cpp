@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// One allocation fails, each in its turn: learning then throws, ends its threads, and the model refuses to be used.
+// Each allocation fails in turn: then learning throws and ends its threads, and the model refuses to be used.
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -15,7 +15,7 @@
 
 namespace {
 
-std::atomic<long> until_failure{-1};  // allocations; below 0 none fails
+std::atomic<long> until_failure{-1};  // allocations until one fails; none fails if negative
 
 }  // namespace
 
@@ -96,7 +96,7 @@ bool is_broken(const OnlineModel& model) {
   }
 }
 
-/// Lets the n-th allocation of learning fail; false if there are fewer.
+/// Lets the n-th allocation during learning fail; returns false if there are fewer.
 template <class Stream>
 bool fails_well(const Stream& stream, std::size_t threads, long n, const ModelParams& params) {
   OnlineModel model(params, test::started(params, Stream::kText));
@@ -127,7 +127,7 @@ bool fails_well(const Stream& stream, std::size_t threads, long n, const ModelPa
   return reached;
 }
 
-/// Lets each allocation of learning fail in its turn, at first; later on, some.
+/// Lets each of the first allocations during learning fail in turn, and some of the later ones.
 template <class Stream>
 void check_learning(const Stream& stream, const ModelParams& params) {
   for (const std::size_t threads : {1U, 3U}) {
@@ -186,14 +186,14 @@ TEST("the same for a model of texts") {
   }
 }
 
-TEST("a prediction that has failed leaves no trace in later ones") {
+TEST("a failed prediction does not affect later ones") {
   ModelParams params = with_memory();
   params.forest.trees = 2;
   check_prediction(Numbers(80), params);
   check_prediction(TextStream{test::LabelledTexts(80)}, params);
 }
 
-TEST("a snapshot, and saving, that have failed leave no trace") {
+TEST("a failed snapshot or save has no effect") {
   const ModelParams params = with_all();
   const Numbers stream(80);
   OnlineModel model(params, test::started(params));
@@ -214,7 +214,7 @@ TEST("a snapshot, and saving, that have failed leave no trace") {
   CHECK(n > 50);
 }
 
-TEST("a file that could not be loaded for lack of memory is loaded later") {
+TEST("after loading has failed for lack of memory, it can be repeated") {
   const ModelParams params = with_all();
   const Numbers stream(80);
   OnlineModel model(params, test::started(params));

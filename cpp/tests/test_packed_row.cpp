@@ -17,7 +17,7 @@ bool has_bit(std::span<const MaskWord> mask, Column column) {
   return (mask[column / kWordColumns] >> (column % kWordColumns) & 1) != 0;
 }
 
-/// From the definition: has the row an auxiliary cell, and no cell in this column or above?
+/// By definition: whether the row has an auxiliary cell, and no cell in this column or above.
 bool is_pending(std::span<const MaskWord> mask, Column column) {
   for (Column above = column; above < mask.size() * kWordColumns; ++above) {
     if (has_bit(mask, above)) {
@@ -78,7 +78,7 @@ TEST("only pending columns that exist are visited, and none once the last one ha
   }
 }
 
-TEST("the inverse of a zero is the zero that an untouched weight is") {
+TEST("the inverse of 0 has the bits of an absent weight") {
   CHECK(!std::signbit(inverse_weight(Real{0})));
   CHECK_EQ(inverse_weight(Real{2}), Real{-2});
 }

@@ -28,7 +28,7 @@ void fill(const PackedRows::Row& row, Real first) {
   }
 }
 
-/// Cells i, i + 1, … of a row that was filled from `first`.
+/// Whether the cells of the row are first, first + 1, …
 bool holds(const PackedRows::Row& row, Real first) {
   for (std::uint32_t i = 0; i < row.count; ++i) {
     if (row.weights[i] != first + static_cast<Real>(i) || row.accumulators[i] != -row.weights[i]) {
@@ -40,7 +40,7 @@ bool holds(const PackedRows::Row& row, Real first) {
 
 }  // namespace
 
-TEST("rows keep their cells while others come and grow") {
+TEST("rows keep their cells while others are added and grow") {
   for (const std::uint32_t words : {1U, 2U}) {
     Random random(words);
     PackedRows rows(words);
@@ -53,7 +53,7 @@ TEST("rows keep their cells while others come and grow") {
         fill(rows.add_empty(feature, first_columns(words, n)), static_cast<Real>(feature));
         sizes[feature] = n;
       } else if (sizes[feature] < words * kWordColumns) {
-        // What a step does: room first, then the cells move from the last to the first, and the mask is set.
+        // As in an update: make room, move the cells from the last to the first, and set the mask.
         const Column n = sizes[feature] + 1;
         const std::vector<MaskWord> after = first_columns(words, n);
         const std::uint32_t offset = rows.make_room(feature, rows.find(feature), after);
@@ -74,7 +74,7 @@ TEST("rows keep their cells while others come and grow") {
   }
 }
 
-TEST("room for a new row has an empty mask") {
+TEST("make_room() gives a new row an empty mask") {
   PackedRows rows(2);
   const std::uint32_t offset = rows.make_room(7, kNone, first_columns(2, 70));
   CHECK_EQ(rows.find(7), offset);

@@ -19,7 +19,7 @@ using oplt::parallel_for;
 TEST("every index is worked on exactly once, by a worker below the number of threads") {
   for (const std::size_t threads : {1U, 2U, 3U, 8U, 50U}) {
     for (const std::size_t n : {1U, 2U, 7U, 1000U}) {
-      std::vector<int> calls(n);  // each index belongs to one thread: no atomics, TSan would tell
+      std::vector<int> calls(n);  // not atomic: each belongs to one thread, so TSan would report an error
       std::vector<std::size_t> by_worker(threads);
       std::atomic<bool> worker_in_range = true;
       parallel_for(n, threads, [&](std::size_t i, std::size_t worker) {
@@ -36,7 +36,7 @@ TEST("every index is worked on exactly once, by a worker below the number of thr
   }
 }
 
-TEST("nothing to do calls nothing") {
+TEST("without indices, nothing is called") {
   int calls = 0;
   parallel_for(0, 8, [&](std::size_t, std::size_t) { ++calls; });
   CHECK_EQ(calls, 0);
@@ -72,7 +72,7 @@ TEST("one exception of many is rethrown") {
                parallel_for(100, 8, [](std::size_t, std::size_t) { throw std::runtime_error("each"); }));
 }
 
-TEST("what the poll of a working thread throws ends the work of all") {
+TEST("an exception from poll during work ends the work of all threads") {
   for (const std::size_t threads : {1U, 2U, 3U}) {
     int polls = 0;
     Interruption interruption([&] {
@@ -84,7 +84,7 @@ TEST("what the poll of a working thread throws ends the work of all") {
                       parallel_for(
                           threads, threads,
                           [&](std::size_t, std::size_t worker) {
-                            while (true) {  // nobody ends by himself
+                            while (true) {  // no worker ends by itself
                               interruption.check(worker);
                             }
                           },
@@ -93,7 +93,7 @@ TEST("what the poll of a working thread throws ends the work of all") {
   }
 }
 
-TEST("the calling thread polls on while it waits for the others") {
+TEST("the calling thread keeps polling while it waits for the others") {
   std::atomic<bool> helper_is_at_work = false;
   Interruption interruption([&] {
     if (helper_is_at_work) {
@@ -104,7 +104,7 @@ TEST("the calling thread polls on while it waits for the others") {
                     parallel_for(
                         2, 2,
                         [&](std::size_t, std::size_t worker) {
-                          while (worker == 0 && !helper_is_at_work) {  // leaves the other number to the helper
+                          while (worker == 0 && !helper_is_at_work) {  // leaves the other index to the helper
                             std::this_thread::yield();
                           }
                           while (worker != 0) {
@@ -115,7 +115,7 @@ TEST("the calling thread polls on while it waits for the others") {
                         &interruption));
 }
 
-TEST("a failure of another thread is told even if the calling thread polls in vain") {
+TEST("an exception in another thread is rethrown even if polling finds nothing") {
   Interruption interruption([] {});
   CHECK_THROWS_WITH(std::out_of_range, "helper",
                     parallel_for(
@@ -152,7 +152,7 @@ TEST("if the calling thread forks, the parent does all the work and the child's 
       try {
         parallel_for(made->size(), 3, [&](std::size_t i, std::size_t worker) {
           for (std::size_t value = 0; value < 100; ++value) {
-            (*made)[i].push_back(value);  // much memory is being replaced when the process forks
+            (*made)[i].push_back(value);  // much memory is being reallocated when the process forks
           }
           if (worker == 0 && ++n_own == 10) {
             child = oplt::test::fork_here();
@@ -171,7 +171,7 @@ TEST("if the calling thread forks, the parent does all the work and the child's 
       }
       CHECK_EQ(code, 3);
       CHECK(std::all_of(made->begin(), made->end(), [](const auto& row) { return row.size() == 100; }));
-      CHECK(child < 0 || oplt::test::ended_well(child));  // the others may have done nearly all
+      CHECK(child < 0 || oplt::test::ended_well(child));  // negative if the others have done nearly all the work
     }
   }
 }

@@ -38,7 +38,7 @@ TEST("policies are found by name") {
   CHECK(policy_from_name("fixed") == Policy::kFixed);
 }
 
-TEST("an unknown policy is refused") {
+TEST("an unknown policy is rejected") {
   CHECK_THROWS_WITH(InvalidParameter, "'fixed', got 'greedy'", policy_from_name("greedy"));
 }
 
@@ -68,7 +68,7 @@ TEST("a training setting out of range is named") {
   }
 }
 
-TEST("what goes beyond the paper is refused where it would do nothing") {
+TEST("options beyond the paper are rejected where they would have no effect") {
   refused("trees", [](ForestParams& params) { params.trees = 0; });
   for (const Policy policy : {Policy::kComplete, Policy::kCpet, Policy::kFlat, Policy::kFixed}) {
     ModelParams params = make_params(policy);
@@ -81,7 +81,7 @@ TEST("what goes beyond the paper is refused where it would do nothing") {
   }
 }
 
-TEST("the trees of a forest have settings of their own, all of them valid and different") {
+TEST("each tree of a forest has its own settings, all valid and different") {
   for (const std::uint32_t arity : {2U, 3U, 4U}) {
     const ModelParams params = make_params(Policy::kBestGreedy, arity, 4);
     std::set<std::pair<std::uint32_t, std::uint32_t>> widths;
@@ -95,7 +95,7 @@ TEST("the trees of a forest have settings of their own, all of them valid and di
   }
 }
 
-TEST("prediction settings out of range are refused") {
+TEST("prediction settings out of range are rejected") {
   CHECK_THROWS_WITH(InvalidParameter, "threshold", validate(SearchParams{.threshold = 1.1F}));
   CHECK_THROWS_WITH(InvalidParameter, "threshold", validate(SearchParams{.threshold = -0.1F}));
   CHECK_THROWS_WITH(InvalidParameter, "threshold", validate(SearchParams{.threshold = NAN}));

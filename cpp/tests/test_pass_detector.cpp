@@ -19,7 +19,7 @@ std::vector<std::uint64_t> digests(std::uint64_t seed, std::size_t n) {
   return result;
 }
 
-/// After how many examples a repetition is noticed; one more than there are if it is not.
+/// The number of examples until a repetition is detected; size + 1 if it is not.
 std::size_t n_until_noticed(PassDetector& detector, const std::vector<std::uint64_t>& stream) {
   for (std::size_t i = 0; i < stream.size(); ++i) {
     detector.see(stream[i]);
@@ -32,7 +32,7 @@ std::size_t n_until_noticed(PassDetector& detector, const std::vector<std::uint6
 
 }  // namespace
 
-TEST("each further pass is noticed, in whatever order, and new examples after it") {
+TEST("each further pass is detected, in any order, and so are new examples after it") {
   for (const std::size_t n : {100U, 1'000U, 50'000U}) {
     PassDetector detector;
     std::vector<std::uint64_t> stream = digests(n, n);
@@ -52,7 +52,7 @@ TEST("each further pass is noticed, in whatever order, and new examples after it
   }
 }
 
-TEST("a stream of few different examples does not repeat itself more than it always has") {
+TEST("a stationary stream of few distinct examples is not taken for a repetition") {
   for (const std::uint32_t n_different : {1U, 4U, 100U, 3'000U, 30'000U}) {
     const std::vector<std::uint64_t> different = digests(3, n_different);
     PassDetector detector;
@@ -64,7 +64,7 @@ TEST("a stream of few different examples does not repeat itself more than it alw
   }
 }
 
-TEST("it is saved, goes on alike, and what cannot be is refused") {
+TEST("a loaded detector continues identically, and an impossible state is rejected") {
   PassDetector detector;
   for (const std::uint64_t digest : digests(1, 20'000)) {
     detector.see(digest);
@@ -83,6 +83,6 @@ TEST("it is saved, goes on alike, and what cannot be is refused") {
     PassDetector::load(test::read_arrays(test::with_value(file, name, 0, value)), "thing").check();
   };
   CHECK_THROWS_WITH(FormatError, "order", check_with("thing/digests", ~std::uint64_t{0}));
-  CHECK_THROWS_WITH(FormatError, "seen", check_with("thing/n_seen", std::uint64_t{3}));
+  CHECK_THROWS_WITH(FormatError, "match their digests", check_with("thing/n_seen", std::uint64_t{3}));
   CHECK_THROWS_WITH(FormatError, "evidence", check_with("thing/evidence", -1.0));
 }

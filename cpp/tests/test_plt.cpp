@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// What a learnt tree is, however it was learnt; test_plt_learner.cpp has all that changes it.
+// Properties of a trained tree, however it was trained; for training see test_plt_learner.cpp.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -40,7 +40,7 @@ std::vector<std::byte> saved_tree() {
 
 }  // namespace
 
-TEST("a tree for prediction gives the same answers in less room, and none to small weights") {
+TEST("a tree for prediction gives the same probabilities in less memory, and drops small weights") {
   for (const Policy policy : test::kGrowingPolicies) {
     OnlineTree model(make_params(policy, 3, 5));
     model.learn(random_stream(2, 200));
@@ -64,7 +64,7 @@ TEST("a tree for prediction gives the same answers in less room, and none to sma
   }
 }
 
-TEST("a tree in half precision answers nearly the same in less room") {
+TEST("a tree in half precision gives nearly the same probabilities in less memory") {
   OnlineTree model(make_params(Policy::kBestGreedy, 3, 5));
   model.learn(random_stream(2, 200));
   const Plt all = model->for_prediction(0);
@@ -92,7 +92,7 @@ TEST("a tree in half precision answers nearly the same in less room") {
   CHECK_THROWS_WITH(FormatError, "prediction only", OnlineTree(make_params(Policy::kBestGreedy, 3, 5), file));
 }
 
-TEST("what is loaded takes no memory of its own until it is written") {
+TEST("a loaded tree takes no memory of its own until it is written to") {
   const auto file = saved_tree();
   const Plt loaded = load(file);
   OnlineTree written(make_params(Policy::kBestGreedy, 3, 5), file);
@@ -103,7 +103,7 @@ TEST("what is loaded takes no memory of its own until it is written") {
   CHECK(saved_bytes(loaded) == file);
 }
 
-TEST("blocks that do not fit the nodes are refused when a tree is opened") {
+TEST("blocks that do not match the nodes are rejected when a tree is loaded") {
   const auto file = saved_tree();
   const auto block_of = test::read_arrays(file).get<BlockId>("thing/block_of");
   const auto n_nodes = static_cast<NodeId>(block_of.size());
@@ -131,5 +131,5 @@ TEST("a block that belongs to no node, or to several, does not pass the check") 
 }
 
 TEST("features beyond those of the model do not pass the check") {
-  CHECK_THROWS_WITH(FormatError, "no name", open(saved_tree()).check(3));
+  CHECK_THROWS_WITH(FormatError, "feature that the model does not have", open(saved_tree()).check(3));
 }

@@ -22,7 +22,7 @@ namespace {
 constexpr std::pair<std::uint32_t, std::uint32_t> kShapes[] = {{2, 2}, {2, 5}, {3, 3}, {4, 9}, {8, 8}};
 constexpr Real kGates[] = {0.0F, 0.1F};
 
-/// Steps that IPLT (Algorithm 1) takes for an example: its positive and negative nodes.
+/// Number of updates by IPLT (Algorithm 1) for an example: its positive and negative nodes.
 std::uint64_t n_iplt_updates(const LabelTree& tree, const std::vector<LabelId>& labels) {
   std::set<NodeId> positive;
   for (const LabelId label : labels) {
@@ -37,7 +37,7 @@ std::uint64_t n_iplt_updates(const LabelTree& tree, const std::vector<LabelId>& 
   return n;
 }
 
-/// Learns the stream; no example may cost more than twice what it costs IPLT.
+/// Learns the stream; no example may take more than twice the updates of IPLT.
 void learn(OnlineTree& model, std::span<const StreamExample> stream) {
   for (const StreamExample& example : stream) {
     const std::uint64_t before = model->n_updates();
@@ -64,7 +64,7 @@ void check_proper(const ModelParams& params, const LabelTree& start, const std::
   learn(online, stream);
   OnlineTree knowing(params, test::rebuilt(online->tree()));
   learn(knowing, stream);
-  CHECK_EQ(knowing->n_nodes(), online->n_nodes());  // it had nothing to add
+  CHECK_EQ(knowing->n_nodes(), online->n_nodes());  // the tree was not extended
   check_same_classifiers(*online, *knowing);
 }
 
@@ -82,7 +82,7 @@ void for_all_settings(Check check) {
 
 }  // namespace
 
-TEST("an online model is proper, to the bit") {
+TEST("an online model is proper, bit for bit") {
   for_all_settings([](const ModelParams& params) {
     for (const std::uint64_t seed : {1U, 2U}) {
       check_proper(params, LabelTree(), random_stream(seed, 250));
@@ -90,7 +90,7 @@ TEST("an online model is proper, to the bit") {
   });
 }
 
-TEST("it is so for every alpha") {
+TEST("an online model is proper for every alpha") {
   for (const double alpha : {0.0, 0.3, 1.0}) {
     for (const Policy policy : {Policy::kBestGreedy, Policy::kCpet}) {
       ModelParams params = make_params(policy, 3, 6);
@@ -100,7 +100,7 @@ TEST("it is so for every alpha") {
   }
 }
 
-TEST("it is so when it starts from a tree of any shape and extends that") {
+TEST("an online model that extends a given tree of any shape is proper") {
   for_all_settings([](const ModelParams& params) {
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
       Random random(seed);
@@ -110,7 +110,7 @@ TEST("it is so when it starts from a tree of any shape and extends that") {
   });
 }
 
-TEST("several new labels in a node with some leaves beside internal nodes: still proper") {
+TEST("proper with several new labels in a node that has both leaves and internal nodes") {
   // Arity 4 leaves room for one of the two new labels under the root; the other must go elsewhere.
   const std::vector<NodeId> parents{kNone, 0, 0, 0, 1, 1};
   const std::vector<LabelId> labels{kNone, kNone, 0, 1, 2, 3};
@@ -133,7 +133,7 @@ TEST("a fixed tree gets the classifiers of the online model whose final tree it 
     for (const StreamExample& example : stream) {
       const std::uint64_t before = fixed->n_updates();
       fixed.learn(example);
-      CHECK_EQ(fixed->n_updates() - before, n_iplt_updates(fixed->tree(), example.labels));  // what IPLT does, no more
+      CHECK_EQ(fixed->n_updates() - before, n_iplt_updates(fixed->tree(), example.labels));  // exactly those of IPLT
     }
     CHECK_EQ(fixed->n_nodes(), online->n_nodes());
     for (NodeId v = 0; v < online->n_nodes(); ++v) {
@@ -145,7 +145,7 @@ TEST("a fixed tree gets the classifiers of the online model whose final tree it 
   });
 }
 
-TEST("the batches and the threads of learning leave no trace") {
+TEST("the result depends neither on the batches nor on the threads") {
   for (const Policy policy : test::kGrowingPolicies) {
     const auto stream = random_stream(11, 150);
     for (const Real gate : kGates) {
@@ -169,7 +169,7 @@ TEST("the batches and the threads of learning leave no trace") {
   }
 }
 
-TEST("a copy stays as it was while the tree learns on, and the tree learns as if nobody held a copy") {
+TEST("a copy does not change while the tree learns, and the tree learns as if there were no copy") {
   for_all_settings([](const ModelParams& params) {
     const std::vector<StreamExample> stream = random_stream(14, 120);
     OnlineTree alone(params);
@@ -189,7 +189,7 @@ TEST("a copy stays as it was while the tree learns on, and the tree learns as if
   });
 }
 
-TEST("a saved and loaded model goes on as if it had never stopped") {
+TEST("a loaded model continues as if it had never been saved") {
   for_all_settings([](const ModelParams& params) {
     const std::vector<StreamExample> stream = random_stream(4, 120);
     const std::span<const StreamExample> examples(stream);
@@ -229,7 +229,7 @@ TEST("an empty model") {
   CHECK(saved_bytes(*OnlineTree(make_params(), bytes)) == bytes);
 }
 
-TEST("examples without labels update the root alone") {
+TEST("examples without labels update only the root") {
   OnlineTree model(make_params());
   std::vector<StreamExample> stream = random_stream(7, 50);
   for (StreamExample& example : stream) {
@@ -243,7 +243,7 @@ TEST("examples without labels update the root alone") {
   CHECK(model->root_probability(stream[0].row(), scratch) < 0.1F);
 }
 
-TEST("labels that go with a feature become probable with it") {
+TEST("labels that occur with a feature become probable for it") {
   OnlineTree model(make_params(Policy::kFlat));
   NodeScratch scratch;
   const auto example = [](std::uint32_t i) {
@@ -261,7 +261,7 @@ TEST("labels that go with a feature become probable with it") {
   }
 }
 
-TEST("which nodes have an auxiliary classifier follows from the tree") {
+TEST("the tree determines which nodes have an auxiliary classifier") {
   const ModelParams params = make_params(Policy::kBestGreedy, 2, 3);
   OnlineTree model(params);
   for (const StreamExample& example : random_stream(8, 100)) {
@@ -274,7 +274,7 @@ TEST("which nodes have an auxiliary classifier follows from the tree") {
   CHECK(model->memory_bytes() > 1000);
 }
 
-TEST("the weights of all nodes and of the root's own classifier are all weights") {
+TEST("the weights of all nodes and of the root's own classifier add up to the total") {
   for (const Policy policy : {Policy::kBestGreedy, Policy::kFlat}) {
     OnlineTree model(make_params(policy, 2, 3));
     learn(model, random_stream(8, 100));
@@ -286,7 +286,7 @@ TEST("the weights of all nodes and of the root's own classifier are all weights"
   }
 }
 
-TEST("a tree that this learner could not have made is refused") {
+TEST("a tree that this learner could not have trained is rejected") {
   const ModelParams params = make_params(Policy::kFlat);
   OnlineTree model(params);
   learn(model, random_stream(9, 30));

@@ -30,7 +30,7 @@ TEST("below stays below and is roughly uniform") {
   }
 }
 
-TEST("below takes the largest bound") {
+TEST("below() accepts the largest bound") {
   Random random(1);
   std::uint32_t largest = 0;
   for (int i = 0; i < 1000; ++i) {
@@ -39,7 +39,7 @@ TEST("below takes the largest bound") {
   CHECK(largest > 0xF0000000U);
 }
 
-TEST("a generator goes on from its state") {
+TEST("a generator continues from its state") {
   Random random(5);
   random.next();
   Random copy(random.state());

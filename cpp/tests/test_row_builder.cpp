@@ -52,7 +52,7 @@ TEST("rows are scaled to norm 1") {
   CHECK_EQ(build({1, 0}, {3 * 0x1p-90F, -4 * 0x1p-90F}, true, false).values, (Values{-0.8F, 0.6F}));
 }
 
-TEST("the order of the features does not show, not even in the last bit") {
+TEST("the order of the features does not change any bit") {
   oplt::Random random(8);
   Ids ids;
   Values values;
@@ -73,7 +73,7 @@ TEST("the order of the features does not show, not even in the last bit") {
   }
 }
 
-TEST("unknown features count in the norm and drop out") {
+TEST("unknown features count in the norm and are dropped") {
   const Built row = build({kNone, 7, kNone}, {2, 4, 4}, true, false);
   CHECK_EQ(row.features, Ids{7});
   CHECK_EQ(row.values, Values{4.0F / 6.0F});
@@ -85,7 +85,7 @@ TEST("the bias comes last, with value 1 whatever the norm") {
   CHECK_EQ(row.values, (Values{0.6F, 0.8F, 1}));
 }
 
-TEST("zeros drop out, and a row of nothing else has no norm to divide by") {
+TEST("zeros are dropped, and a row of zeros is not divided by its norm") {
   CHECK_EQ(build({1, 2, 3}, {0, 5, -0.0F}, false, false).features, Ids{2});
   CHECK(build({1, 2}, {0, 0}, true, false).features.empty());
   CHECK(build({}, {}, true, false).features.empty());
@@ -93,7 +93,7 @@ TEST("zeros drop out, and a row of nothing else has no norm to divide by") {
   CHECK_EQ(build({}, {}, true, true).values, Values{1});
 }
 
-TEST("rows stay in place until the builder forgets them") {
+TEST("rows stay in place until the builder is cleared") {
   constexpr oplt::RowParams params{.bias = true, .normalize = true};
   oplt::RowBuilder builder;
   builder.build(Ids{4, 5}, Values{1, 2}, params);

@@ -21,7 +21,7 @@ Plt trained(const ModelParams& params, std::uint64_t seed, std::size_t n) {
   return *model;
 }
 
-/// A complete binary tree of 8 leaves that has learnt nothing, so that all labels tie. They are not in order.
+/// An untrained complete binary tree of 8 leaves, so that all labels tie. The labels are not in order.
 Plt ties() {
   const std::vector<NodeId> parents{kNone, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6};
   std::vector<LabelId> labels(7, kNone);
@@ -29,7 +29,7 @@ Plt ties() {
   return Plt(LabelTree(parents, labels));
 }
 
-/// P(v | x), and in passing: it never exceeds the parent's.
+/// P(v | x). Also checks that it never exceeds that of the parent.
 Real probability(const Plt& model, NodeId v, RowView x) {
   NodeScratch scratch;
   if (v == LabelTree::kRoot) {
@@ -42,7 +42,7 @@ Real probability(const Plt& model, NodeId v, RowView x) {
   return result;
 }
 
-/// Looks at every leaf.
+/// Computes the probability of every leaf.
 std::vector<ScoredLabel> brute_force(const Plt& model, RowView x, const SearchParams& params) {
   std::vector<ScoredLabel> found;
   for (NodeId v = 0; v < model.n_nodes(); ++v) {
@@ -77,11 +77,11 @@ std::vector<StreamExample> questions() {
 
 }  // namespace
 
-TEST("exact search equals a look at every leaf") {
+TEST("exact search equals brute force") {
   for (const Policy policy : test::kGrowingPolicies) {
     const Plt model = trained(make_params(policy, 3, 5), 1, 150);
     CHECK(model.n_labels() > 30);
-    SearchScratch scratch;  // one for all: nothing of the last search may show
+    SearchScratch scratch;  // shared: a search must not depend on the one before
     for (const StreamExample& question : questions()) {
       for (const std::size_t top_k : {0U, 1U, 3U, 10U, 1000U}) {
         for (const Real threshold : {0.0F, 0.001F, 0.1F, 1.0F}) {
@@ -93,7 +93,7 @@ TEST("exact search equals a look at every leaf") {
   }
 }
 
-TEST("exact search equals a look at every leaf, whatever turns scores into probabilities") {
+TEST("exact search equals brute force, for every loss") {
   const std::vector<StreamExample> stream = test::random_stream(4, 150);
   std::vector<Example> examples;
   LabelId n_labels = 0;
@@ -125,7 +125,7 @@ TEST("a beam as wide as the tree is exact") {
   }
 }
 
-TEST("a narrow beam finds some labels, with their right probabilities and in order") {
+TEST("a narrow beam finds some labels, with the correct probabilities and in order") {
   const Plt model = trained(make_params(Policy::kRandom, 2, 2), 3, 150);
   for (const StreamExample& question : questions()) {
     const auto all = brute_force(model, question.row(), {});
@@ -139,7 +139,7 @@ TEST("a narrow beam finds some labels, with their right probabilities and in ord
   }
 }
 
-TEST("equally probable labels come by ascending id") {
+TEST("equally probable labels are sorted by ascending id") {
   const Plt model = ties();
   for (const std::size_t beam : {0U, 100U}) {
     for (std::uint32_t top_k = 1; top_k <= 8; ++top_k) {
@@ -153,7 +153,7 @@ TEST("equally probable labels come by ascending id") {
   }
 }
 
-TEST("a threshold takes labels that just reach it") {
+TEST("a threshold includes labels that just reach it") {
   CHECK_EQ(found_by(ties(), {}, {.threshold = 0.0625F}).size(), 8U);
   CHECK(found_by(ties(), {}, {.threshold = 0.0626F}).empty());
 }

@@ -12,7 +12,7 @@ namespace {
 
 using Numbers = std::vector<int>;
 
-/// Counts how many of it there are, and how many were copied.
+/// Counts its instances and its copies.
 struct Counted {
   static inline int n_alive = 0;
   static inline int n_copies = 0;
@@ -28,7 +28,7 @@ struct Counted {
 
 }  // namespace
 
-TEST("what nobody else holds is written in place") {
+TEST("an unshared part is written in place") {
   Shared<Numbers> numbers(Numbers{1, 2});
   const Numbers* const before = &*numbers;
   numbers.write().push_back(3);
@@ -36,7 +36,7 @@ TEST("what nobody else holds is written in place") {
   CHECK_EQ(numbers->size(), 3U);
 }
 
-TEST("what is shared is copied by whoever writes first, and others keep what they had") {
+TEST("a shared part is copied by the first writer, and the other holders keep the old one") {
   Shared<Numbers> model(Numbers{1, 2});
   const Shared<Numbers> snapshot = model;
   CHECK(&*snapshot == &*model);
@@ -47,7 +47,7 @@ TEST("what is shared is copied by whoever writes first, and others keep what the
   CHECK(model.is_unshared() && snapshot.is_unshared());
 }
 
-TEST("handles are copied, moved and assigned like pointers, and free what nobody holds") {
+TEST("handles are copied, moved and assigned like pointers, and the last one frees the part") {
   {
     Shared<Counted> a;
     Shared<Counted> b = a;

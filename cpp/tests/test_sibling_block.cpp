@@ -19,7 +19,7 @@ using namespace oplt::test;
 
 namespace {
 
-/// One classifier alone, written for the eye: what a column of a block must equal to the bit.
+/// A simple reference implementation of one classifier, which a column of a block must equal bit for bit.
 class Classifier {
  public:
   Real score(RowView x) const {
@@ -91,7 +91,7 @@ void check_columns_equal_classifiers(bool auxiliary, Column n_children, const Le
 
 }  // namespace
 
-TEST("columns learn to the bit as classifiers alone do") {
+TEST("columns equal single classifiers, bit for bit") {
   for (const Real gate : {0.0F, 0.1F}) {
     for (const Column n_columns : {1U, 2U, 3U, 17U, 33U, 64U, 65U, 130U}) {
       const LearningParams params = learning(gate);
@@ -114,7 +114,7 @@ TEST("the gate does make a difference to these examples") {
   CHECK(n_different > 8);
 }
 
-TEST("with the gate, a classifier that is sure of an example does not touch its features") {
+TEST("with the gate, an example that a classifier predicts confidently adds no features to it") {
   const StreamExample bias{.features = {kBiasFeature}, .values = {1}, .labels = {}, .weight = 1};
   const StreamExample with_news{.features = {5, kBiasFeature}, .values = {1, 1}, .labels = {}, .weight = 1};
   std::vector<Step> steps(100, Step{bias, {1}});
@@ -138,7 +138,7 @@ TEST("an added child is the classifier that saw everything as negative") {
       SiblingBlock block = trained(true, n_children, steps, params);
       block.add_child();
       CHECK_EQ(block.n_children(), n_children + 1);
-      for (const Step& step : random_steps(99, 20, n_children)) {  // goes on equal
+      for (const Step& step : random_steps(99, 20, n_children)) {  // they stay equal
         learn(block, step, params);
         steps.push_back(step);
       }
@@ -148,7 +148,7 @@ TEST("an added child is the classifier that saw everything as negative") {
   }
 }
 
-TEST("children that are added while others learn equal classifiers that saw everything") {
+TEST("children added during training equal classifiers that saw every example") {
   for (const Real gate : {0.0F, 0.1F, 0.4F}) {
     const LearningParams params = learning(gate);
     Random random(11);
@@ -184,7 +184,7 @@ TEST("children that are added while others learn equal classifiers that saw ever
     check_children();
     block.drop_auxiliary();
     check_children();
-    for (const Step& step : random_steps(12, 10, 140)) {  // pending columns outlive the auxiliary one
+    for (const Step& step : random_steps(12, 10, 140)) {  // pending columns remain after the auxiliary one is dropped
       learn(block, step, params);
       steps.push_back(step);
       for (Column child = 0; child < block.n_children(); ++child) {
@@ -197,7 +197,7 @@ TEST("children that are added while others learn equal classifiers that saw ever
   }
 }
 
-TEST("adding a child takes no memory until a row is touched, also after loading") {
+TEST("adding a child takes no memory until a row is updated, also after loading") {
   SiblingBlock block = trained(true, 1, random_steps(13, 40, 1), learning());
   const std::size_t before = block.memory_bytes();
   for (int i = 0; i < 60; ++i) {
@@ -206,11 +206,11 @@ TEST("adding a child takes no memory until a row is touched, also after loading"
   CHECK_EQ(block.memory_bytes(), before);
   CHECK(block.n_cells() > 60 * block.n_rows() / 2);
   const SiblingBlock loaded = load(saved_bytes(block));
-  CHECK_EQ(loaded.memory_bytes(), 0U);  // it lies in the file
+  CHECK_EQ(loaded.memory_bytes(), 0U);  // it is still in the file
   CHECK(SiblingBlock(loaded).memory_bytes() <= before);
 }
 
-TEST("adding a child leaves the other columns alone") {
+TEST("adding a child does not change the other columns") {
   SiblingBlock block = trained(true, 5, random_steps(2, 40, 5), learning());
   for (Column n_children = 5; n_children < 200; ++n_children) {  // over 64 and 128 columns
     auto expected = cells_of_children(block);
@@ -255,7 +255,7 @@ TEST("dropping the auxiliary classifier keeps the children's cells") {
   }
 }
 
-TEST("weights that were solved elsewhere score, and are saved and loaded, like learnt ones") {
+TEST("batch-trained weights are scored, saved and loaded like online-trained ones") {
   SiblingBlock block(false, 70);  // more than one word of columns
   const std::vector<ChildWeight> first{{0, 0.5F}, {3, -2.0F}, {69, 1.5F}};
   const std::vector<ChildWeight> second{{3, 4.0F}};
@@ -280,7 +280,7 @@ TEST("memory is counted") {
   CHECK(block.memory_bytes() >= block.n_rows() * 11 * 2 * sizeof(Real));
 }
 
-TEST("a block that others hold is copied before it learns, and only if it does") {
+TEST("a shared block is copied before an update, and only if the update changes it") {
   const StreamExample bias{.features = {kBiasFeature}, .values = {1}, .labels = {}, .weight = 1};
   Shared<SiblingBlock> block(SiblingBlock(false, 1));
   BlockScratch scratch;
@@ -289,7 +289,7 @@ TEST("a block that others hold is copied before it learns, and only if it does")
   }
   const Shared<SiblingBlock> held = block;
   const auto before = saved_bytes(*held);
-  learn(block, bias.row(), 1, Positions{0}, learning(0.1F), scratch);  // it is sure: no step
+  learn(block, bias.row(), 1, Positions{0}, learning(0.1F), scratch);  // below the gate: no update
   CHECK(&*block == &*held);
   learn(block, bias.row(), 1, Positions{}, learning(0.1F), scratch);
   CHECK(&*block != &*held);
@@ -297,13 +297,13 @@ TEST("a block that others hold is copied before it learns, and only if it does")
   CHECK(saved_bytes(*block) != before);
 }
 
-TEST("a copy of a block learns on as the block does") {
+TEST("a copy of a block learns as the block does") {
   for (const Column n_children : {1U, 70U}) {
     Shared<SiblingBlock> block(trained(true, n_children, random_steps(6, 40, n_children), learning()));
     SiblingBlock alone = *block;
     BlockScratch scratch;
     for (const Step& step : random_steps(7, 20, n_children)) {
-      const Shared<SiblingBlock> held = block;  // so that each step is taken by a new copy
+      const Shared<SiblingBlock> held = block;  // so that each update is applied to a new copy
       learn(block, step.example.row(), step.example.weight, step.positives, learning(), scratch);
       learn(alone, step, learning());
     }
@@ -311,7 +311,7 @@ TEST("a copy of a block learns on as the block does") {
   }
 }
 
-TEST("a block for prediction has the scores of the children, without what is smaller than prune") {
+TEST("a block for prediction has the scores of the children, without weights below prune") {
   for (const Column n_children : {1U, 3U, 70U}) {
     const SiblingBlock block = trained(true, n_children, random_steps(15, 60, n_children), learning());
     const SiblingBlock all = block.for_prediction(0);
@@ -382,7 +382,7 @@ TEST("a block in half precision holds the nearest halves, and scores as they do"
   }
 }
 
-TEST("weights beyond the range of halves become the largest, and those that round to zero take no room") {
+TEST("weights beyond the range of halves become the largest half, and those that round to zero are not stored") {
   SiblingBlock block = SiblingBlock::only_weights(5);
   block.set_weights(3, std::vector<ChildWeight>{{0, 1e6F}, {1, -1e6F}, {2, 1e-9F}, {3, -4e-8F}, {4, 0.1F}});
   block.set_weights(4, std::vector<ChildWeight>{{1, 1e-9F}, {2, -1e-9F}});

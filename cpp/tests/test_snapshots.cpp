@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// A snapshot never changes: it is the model of the first t examples, whatever is learnt afterwards, and whoever held
-// what before. Each is compared to the bit with a twin that has learnt nothing else.
+// A snapshot never changes: it is the model after the first t examples, whatever is learnt afterwards and whichever
+// other snapshots exist. Each is compared bit for bit with a twin that has learnt only these examples.
 #include <optional>
 #include <string>
 #include <vector>
@@ -84,7 +84,7 @@ void check_is(const ModelState& state, const Expected& expected) {
   CHECK(stream().questions(state) == expected.answers);
 }
 
-/// After each `step` examples: what a model has learnt that was never looked at, but at its end.
+/// Models after every `step` examples, of which no snapshot was taken before.
 std::vector<Expected> twins(const Kind& kind, std::size_t step) {
   std::vector<Expected> result;
   for (std::size_t t = 0; t <= kExamples; t += step) {
@@ -97,7 +97,7 @@ std::vector<Expected> twins(const Kind& kind, std::size_t step) {
 
 }  // namespace
 
-TEST("a snapshot is what a twin has learnt that stopped there") {
+TEST("a snapshot equals a twin that stopped learning at that point") {
   constexpr std::size_t kStep = 16;
   for (const Kind& kind : kinds()) {
     const std::vector<Expected> expected = twins(kind, kStep);
@@ -115,10 +115,10 @@ TEST("a snapshot is what a twin has learnt that stopped there") {
   }
 }
 
-TEST("a snapshot after every example, some of which are let go again") {
+TEST("a snapshot after every example, some of which are dropped again") {
   for (const Kind& kind : kinds()) {
     OnlineModel model(kind.params, started(kind.params, kind.text));
-    OnlineModel twin(kind.params, started(kind.params, kind.text));  // nobody holds what it has learnt while it learns
+    OnlineModel twin(kind.params, started(kind.params, kind.text));  // without snapshots
     std::vector<std::optional<ModelState>> snapshots;
     std::vector<Expected> expected;
     Random random(3);
@@ -138,7 +138,7 @@ TEST("a snapshot after every example, some of which are let go again") {
   }
 }
 
-TEST("a model that was loaded, learns on where it lies in the file, and is looked at meanwhile") {
+TEST("snapshots of a loaded model that learns, with parts still in the file") {
   constexpr std::size_t kStep = 40;
   for (const Kind& kind : kinds()) {
     const std::vector<Expected> expected = twins(kind, kStep);
@@ -164,7 +164,7 @@ TEST("a model that was loaded, learns on where it lies in the file, and is looke
   }
 }
 
-TEST("a snapshot is a model of its own: both go on, apart") {
+TEST("a snapshot is a separate model: both can learn independently") {
   constexpr std::size_t kHalf = kExamples / 2;
   for (const Kind& kind : kinds()) {
     OnlineModel model(kind.params, started(kind.params, kind.text));
@@ -182,7 +182,7 @@ TEST("a snapshot is a model of its own: both go on, apart") {
   }
 }
 
-TEST("a snapshot outlives the model that it is of, and the file that it lies in") {
+TEST("a snapshot outlives its model and the file") {
   for (const Kind& kind : kinds()) {
     std::optional<ModelState> snapshot;
     Expected expected;
@@ -198,7 +198,7 @@ TEST("a snapshot outlives the model that it is of, and the file that it lies in"
   }
 }
 
-TEST("a copy that only predicts does not change when its original learns on") {
+TEST("a copy for prediction does not change when the original learns") {
   for (const Kind& kind : kinds()) {
     OnlineModel model(kind.params, started(kind.params, kind.text));
     stream().update(model, 0, 100, 2);

@@ -9,7 +9,7 @@
 
 using namespace oplt;
 
-TEST("arrays of a pool stay where they are and do not overlap") {
+TEST("arrays of a pool do not move and do not overlap") {
   Random random(1);
   SpanPool<int> pool;
   for (int round = 0; round < 2; ++round) {

@@ -19,7 +19,7 @@ using Strings = std::vector<std::string>;
 
 namespace {
 
-/// Tells the table of a text that has these words, each once.
+/// Updates the table with a text that has these words, each once.
 std::vector<std::uint32_t> update(TermTable& table, const Strings& words) {
   table.next_text();
   std::vector<std::uint32_t> ids;
@@ -42,7 +42,7 @@ std::uint32_t find(const TermTable& table, std::string_view word) {
   return table.find(table.key(make_term(word, false)));
 }
 
-/// Space-Saving as the paper has it: all scores in a map, the smallest one searched.
+/// Space-Saving as in the paper: all scores in a map, with a linear search for the smallest.
 class Plain {
  public:
   explicit Plain(std::size_t limit) : limit_(limit) {}
@@ -75,7 +75,7 @@ TermTable reloaded(const TermTable& table, std::uint32_t hash_bits, std::uint32_
   return loaded;
 }
 
-/// Words of which some are far more frequent than others, and new ones keep coming.
+/// Words, some of which are far more frequent than others; new ones keep appearing.
 std::string random_word(Random& random, std::uint32_t i) {
   const std::uint32_t n = 1 + i / 4;
   return "w" + std::to_string(random.below(3) > 0 ? random.below(1 + n / 8) : random.below(n));
@@ -113,7 +113,7 @@ TEST("hashes of texts that differ in a byte, in length or in kind differ") {
   CHECK_EQ(hashes.size(), n);
 }
 
-TEST("the last bits of hashes are spread evenly") {
+TEST("the last bits of hashes are uniformly distributed") {
   std::vector<int> counts(1024);
   for (int i = 0; i < 102'400; ++i) {
     ++counts[make_term("word" + std::to_string(i), false).hash % 1024];
@@ -123,7 +123,7 @@ TEST("the last bits of hashes are spread evenly") {
   CHECK(*std::max_element(counts.begin(), counts.end()) < 160);
 }
 
-TEST("terms get ids in order of arrival and are counted once a text") {
+TEST("terms get ids in order of arrival and are counted once per text") {
   TermTable table(0, 0);
   CHECK_EQ(find(table, "a"), kNone);
   CHECK_EQ(update(table, {"b", "a"}), (std::vector<std::uint32_t>{0, 1}));
@@ -135,7 +135,7 @@ TEST("terms get ids in order of arrival and are counted once a text") {
   CHECK_EQ(table.term(2).text, "c");
 }
 
-TEST("characters of a word are another term than the word") {
+TEST("a character n-gram and a word with the same text are different terms") {
   TermTable table(0, 0);
   table.next_text();
   CHECK_EQ(table.add(make_term("the", false)), 0U);
@@ -144,7 +144,7 @@ TEST("characters of a word are another term than the word") {
   CHECK(table.term(1).is_chars);
 }
 
-TEST("with hash_bits terms of equal last bits are one") {
+TEST("with hash_bits, terms whose hashes have the same last bits share an id") {
   TermTable table(3, 0);
   for (int i = 0; i < 200; ++i) {
     update(table, {"w" + std::to_string(i)});
@@ -191,19 +191,19 @@ TEST("a term that is frequent enough is never missing") {
   CHECK(find(table, "often") != kNone);
 }
 
-TEST("terms of the present text keep their places") {
+TEST("terms of the current text are not replaced") {
   TermTable table(0, 3);
   update(table, {"a", "b", "c"});
   update(table, {"b"});
   CHECK_EQ(update(table, {"a", "x", "y", "z", "zz"}), (std::vector<std::uint32_t>{0, 2, 1, kNone, kNone}));
   CHECK_EQ(find(table, "a"), 0U);
   CHECK_EQ(find(table, "x"), 2U);  // c was the rarest
-  CHECK_EQ(find(table, "y"), 1U);  // then b, for x is of this text
+  CHECK_EQ(find(table, "y"), 1U);  // then b, because x is in this text
   CHECK_EQ(table.n_texts_with(1), 1U);
   CHECK_EQ(update(table, {"k"}), std::vector<std::uint32_t>{0});  // a, x and y have scores of 2, 2 and 3
 }
 
-TEST("a loaded table equals the saved one and goes on like it") {
+TEST("a loaded table equals the saved one and continues identically") {
   for (const auto& [hash_bits, limit] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{{0, 0}, {0, 30}, {5, 0}}) {
     TermTable table(hash_bits, limit);
     Random random(3);
@@ -219,7 +219,7 @@ TEST("a loaded table equals the saved one and goes on like it") {
   }
 }
 
-TEST("memory counts long terms") {
+TEST("memory_bytes() includes long terms") {
   TermTable table(0, 0);
   update(table, {"a"});
   const std::size_t before = table.memory_bytes();
@@ -244,7 +244,7 @@ void update_many(TermTable& table, std::uint32_t begin, std::uint32_t end) {
   }
 }
 
-/// What the file has of a term.
+/// The entry of a term in a file.
 struct Entry {
   std::uint64_t begin;
   std::uint64_t hash;
@@ -262,7 +262,7 @@ struct Slot {
 
 }  // namespace
 
-TEST("a table is used where it lies in a file, and goes on from there") {
+TEST("a table is used in place in a file, and can be updated") {
   for (const Kind& kind : kKinds) {
     for (const std::uint32_t n : {0U, 1U, 400U}) {
       TermTable table(kind.first, kind.second);
@@ -295,7 +295,7 @@ TEST("equal tables write equal arrays, however they grew") {
   }
 }
 
-TEST("the texts of terms that have gone do not pile up") {
+TEST("the texts of replaced terms do not accumulate") {
   TermTable table(0, 50);
   std::size_t most = 0;
   for (std::uint32_t i = 0; i < 20'000; ++i) {
@@ -306,7 +306,7 @@ TEST("the texts of terms that have gone do not pile up") {
   CHECK(most < 50 * (110 * 3 + 200));
 }
 
-TEST("arrays of the wrong sizes are refused when a table is opened") {
+TEST("arrays of the wrong sizes are rejected when a table is loaded") {
   TermTable table(0, 0);
   update_many(table, 0, 100);
   const auto file = saved_bytes(table);
@@ -371,7 +371,7 @@ TEST("whatever passes the check of a table does no harm") {
   }
 }
 
-TEST("counts that are as large as can be stay there, and others that are larger are refused") {
+TEST("counts saturate at the maximum, and impossible counts are rejected") {
   TermTable table(0, 2);
   update(table, {"pear", "apple"});
   const auto bytes = saved_bytes(table);
@@ -391,12 +391,12 @@ TEST("counts that are as large as can be stay there, and others that are larger 
   update(loaded, {"pear", "apple"});
   loaded.check();
   update(loaded, {"pear", "fig"});
-  update(loaded, {"kiwi", "plum"});  // one of them takes the place of what has been counted most
+  update(loaded, {"kiwi", "plum"});  // one of them replaces the term with the highest count
   loaded.check();
   open(saved_bytes(loaded), {0, 2}).check();
 }
 
-TEST("hashes that were chosen to collide take linear time, and make the same file") {
+TEST("colliding hashes take linear time, and give the same file") {
   constexpr std::uint64_t kMany = 60'000;
   TermTable table(32, 0);
   table.next_text();
@@ -413,7 +413,7 @@ TEST("hashes that were chosen to collide take linear time, and make the same fil
   }
 }
 
-TEST("words that were chosen to collide come and go as others do") {
+TEST("words with colliding hashes are added and replaced like others") {
   Strings chosen;
   for (std::uint32_t i = 0; chosen.size() < 1500; ++i) {
     if (std::string word = "w" + std::to_string(i); make_term(word, false).hash % 1024 == 0) {

@@ -53,7 +53,7 @@ ModelParams with_all_switches() {
 
 }  // namespace
 
-TEST("terms are sequences of words") {
+TEST("terms are word n-grams") {
   TextParams params = kPlainText;
   params.max_words = 3;
   CHECK_EQ(learnt(params, "B a b A"),
@@ -63,7 +63,7 @@ TEST("terms are sequences of words") {
   CHECK(learnt(params, "B a").empty());
 }
 
-TEST("terms are characters of words and the spaces around them") {
+TEST("terms are character n-grams of words and the spaces around them") {
   TextParams params = kPlainText;
   params.min_words = params.max_words = 0;
   params.min_chars = 2;
@@ -83,7 +83,7 @@ TEST("terms are characters of words and the spaces around them") {
   CHECK(learnt(params, "a").empty());
 }
 
-TEST("values are tf and idf at the time") {
+TEST("values are tf-idf with the current counts") {
   TextParams params = kPlainText;
   params.idf = params.sublinear = true;
   TextFeatures features(params);
@@ -100,7 +100,7 @@ TEST("values are tf and idf at the time") {
   CHECK_EQ(values.size(), 1U);
 }
 
-TEST("logarithms of large counts are as good as those of small ones") {
+TEST("logarithms of large counts are as accurate as those of small ones") {
   TextParams params = kPlainText;
   params.idf = true;
   TextFeatures features(params);
@@ -123,7 +123,7 @@ TEST("the order of the words does not matter for their ids") {
   CHECK(saved_bytes(one) == saved_bytes(other));
 }
 
-TEST("rows of many texts are sorted and of norm 1") {
+TEST("rows of many texts are sorted and have norm 1") {
   TextFeatures features(kPlainText);
   const std::vector<std::string_view> texts{"b a a", "", "c a"};
   const TextMatrix learnt = features.learn_many(texts);
@@ -137,7 +137,7 @@ TEST("rows of many texts are sorted and of norm 1") {
   CHECK_EQ(features.terms().n_texts(), 3U);
 }
 
-TEST("further features are counted once a text, whether or not they share an id") {
+TEST("further features are counted once per text, whether or not they share an id") {
   for (const std::uint32_t hash_bits : {0U, 1U}) {
     TextParams params = kPlainText;
     params.hash_bits = hash_bits;
@@ -159,7 +159,7 @@ TEST("further features are counted once a text, whether or not they share an id"
   }
 }
 
-TEST("known further features stay when new ones take the places of others") {
+TEST("known further features are kept when new ones replace others") {
   TextParams params = kPlainText;
   params.max_features = 3;
   TextFeatures features(params);
@@ -178,7 +178,7 @@ TEST("known further features stay when new ones take the places of others") {
   CHECK_EQ(features.terms().n_texts_with(z), 2U);
 }
 
-TEST("settings that do not go together are refused") {
+TEST("inconsistent settings are rejected") {
   const auto changed = [](std::uint32_t TextParams::* setting, std::uint32_t value) {
     TextParams params = kPlainText;
     params.*setting = value;
@@ -193,7 +193,7 @@ TEST("settings that do not go together are refused") {
   CHECK_THROWS_WITH(InvalidParameter, "ngrams", none.validate());
 }
 
-TEST("a model of texts is the same one by one, in batches, on threads and after loading") {
+TEST("a model of texts is the same whether trained one by one, in batches, on threads or after loading") {
   const LabelledTexts stream(120);
   const TextParams text = crowded_text();
   for (const ModelParams& params : {make_params(), with_all_switches()}) {
@@ -216,7 +216,7 @@ TEST("a model of texts is the same one by one, in batches, on threads and after 
   }
 }
 
-TEST("texts are kept for later as the rows that they were when they were learnt") {
+TEST("kept texts are stored as the rows with which they were learnt") {
   const LabelledTexts stream(60);
   ModelParams params = make_params();
   params.forest.warm_up = 60;
@@ -240,7 +240,7 @@ TEST("texts are kept for later as the rows that they were when they were learnt"
   CHECK(saved_bytes(model.snapshot().forest) == saved_bytes(*expected));
 }
 
-TEST("a text that is kept for later and has features that the text features lack is refused") {
+TEST("a kept text with unknown features is rejected") {
   const LabelledTexts stream(40);
   ModelParams one_tree = make_params();
   one_tree.forest.warm_up = 70;
@@ -250,8 +250,9 @@ TEST("a text that is kept for later and has features that the text features lack
     ModelState state = model.snapshot();
     CHECK(saved_bytes(loaded(params, saved_bytes(state), kPlainText)) == saved_bytes(state));
     state.encoder = Shared(Encoder(TextFeatures(kPlainText)));
-    CHECK_THROWS_WITH(FormatError, "no name", loaded(params, saved_bytes(state), kPlainText));
-    for (Plt& tree : state.forest.trees) {  // so that only the kept ones are left
+    CHECK_THROWS_WITH(FormatError, "feature that the model does not have",
+                      loaded(params, saved_bytes(state), kPlainText));
+    for (Plt& tree : state.forest.trees) {  // so that only the kept examples have the feature
       tree = tree.for_prediction(1e30F);
     }
     state.ranker.reset();
@@ -261,7 +262,7 @@ TEST("a text that is kept for later and has features that the text features lack
   }
 }
 
-TEST("readers beside a writer of texts get the answers of the model after some whole number of texts") {
+TEST("readers during training on texts get predictions of the model after a whole number of texts") {
   const LabelledTexts stream(100);
   const Inputs questions = stream.inputs(0, 20);
   const ModelParams params = with_all_switches();

@@ -50,7 +50,7 @@ TEST("labels and features of each line") {
   CHECK_EQ(rows.n_labels, 5);
 }
 
-TEST("without a header the largest index counts, in whichever chunk it is") {
+TEST("without a header, the largest index of any chunk counts") {
   const LabelledRows rows = parse_text("1 1:1\n7 5:1 9:1\n2 2147483647:1\n0 3:1", 1, 1);
   CHECK_EQ(rows.n_features, std::int64_t{1} << 31);
   CHECK_EQ(rows.n_labels, 8);
@@ -67,10 +67,11 @@ TEST("neither chunks nor threads change the result") {
   }
 }
 
-TEST("every prefix of a text is read or refused, never beyond its end") {
+TEST("every prefix of a text is parsed or rejected, without reading beyond its end") {
   const std::string text = make_text(12);
   for (std::size_t size = 0; size <= text.size(); ++size) {
-    const std::vector<char> exact(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size));  // ASan looks
+    const std::vector<char> exact(
+        text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size));  // so that ASan detects reads beyond it
     try {
       parse_text({exact.data(), size}, 2, 5);
     } catch (const InvalidInput&) {
@@ -78,7 +79,7 @@ TEST("every prefix of a text is read or refused, never beyond its end") {
   }
 }
 
-TEST("the first wrong line is reported, whichever thread finds one") {
+TEST("the first invalid line is reported, whichever thread finds one") {
   std::string text;
   for (int i = 1; i <= 500; ++i) {
     text += i % 100 == 0 ? "1 " + std::to_string(i) + ":\n" : "1 1:1\n";
@@ -90,7 +91,7 @@ TEST("the first wrong line is reported, whichever thread finds one") {
   }
 }
 
-TEST("a header that disagrees is refused") {
+TEST("a header that does not match is rejected") {
   CHECK_THROWS_WITH(InvalidInput, "line 1: the header says 3 examples, but 1 follow", parse("3 2 2\n1 1:1\n"));
   CHECK_THROWS_WITH(InvalidInput, "line 2: feature '2:1': its index is too large", parse("1 2 2\n1 2:1\n"));
   CHECK_THROWS_WITH(InvalidInput, "line 2: label '2' is too large", parse("1 2 2\n2 1:1\n"));
@@ -107,7 +108,7 @@ TEST("labels as LIBSVM writes them, with a sign or a point") {
   CHECK_THROWS_WITH(InvalidInput, "line 2: label '+2' is ", parse("1 2 2\n+2 1:1\n"));
 }
 
-TEST("lines of a stream: what is wrong is left out and told") {
+TEST("lines of a stream: invalid ones are skipped and reported") {
   const ParsedLines parsed = parse_lines("4,1 8:0.5 2:1\nx 1:1\n\n0 3:1 5:\r\n1 7:2 # good\n9 9:9", {9, 5});
   CHECK(parsed.rows.x_indptr == Pointers{0, 2, 2, 3});
   CHECK(parsed.rows.features == Indices{2, 8, 7});
@@ -120,7 +121,7 @@ TEST("lines of a stream: what is wrong is left out and told") {
   CHECK_EQ(parsed.bad[2].what, "label '9' is too large: the largest allowed is 4, as the header says");
 }
 
-TEST("lines give what the whole text gives, if nothing is wrong") {
+TEST("valid lines give the same result as the whole text") {
   std::string text = make_text(500);
   const LabelledRows expected = parse(text);
   const ParsedLines parsed = parse_lines(std::string_view(text).substr(text.find('\n') + 1), {});

@@ -18,7 +18,7 @@ TreeParams make_params(Policy policy, std::uint32_t arity = 2, std::uint32_t max
   return test::make_params(policy, arity, max_leaves).forest.tree;
 }
 
-/// A tree that grows by a policy alone: in place of classifiers there are random probabilities.
+/// A tree that grows by a policy, with random probabilities instead of classifiers.
 class Growth {
  public:
   Growth(const TreeParams& params, LabelTree tree, std::uint64_t seed)
@@ -28,7 +28,7 @@ class Growth {
     }
   }
 
-  /// The labels of one example, with a look at the promises of may_choose().
+  /// Adds the labels of one example, and checks the guarantees of may_choose().
   void add_labels(std::uint32_t n) {
     NodeId chosen = kNone;
     for (std::uint32_t i = 0; i < n; ++i) {
@@ -46,7 +46,7 @@ class Growth {
       tree_.add_leaf(next_label_++, extension.node);
       chosen = extension.node;
       for (NodeId v = 0; v < could_choose.size(); ++v) {
-        CHECK(could_choose[v] || !policy_.may_choose(tree_, v));  // once false, false for ever
+        CHECK(could_choose[v] || !policy_.may_choose(tree_, v));  // once false, it stays false
       }
     }
   }
@@ -103,7 +103,7 @@ TreeParams greedy(double alpha) {
 
 }  // namespace
 
-TEST("only nodes that may be chosen are, and what may not be never may again") {
+TEST("only nodes for which may_choose() holds are chosen, and once false, it stays false") {
   for (const Policy policy : test::kGrowingPolicies) {
     for (const auto& [arity, max_leaves] : kShapes) {
       for (std::uint64_t seed = 0; seed < 3; ++seed) {
@@ -138,7 +138,7 @@ TEST("complete: the children of node i are b i + 1 ... b i + b") {
   }
 }
 
-TEST("complete: goes on in a tree that it has not seen grow") {
+TEST("complete: continues in a loaded tree") {
   const TreeParams params = make_params(Policy::kComplete, 3, 3);
   const LabelTree tree = grown(params, 20, 1);
   CHECK_EQ(choose(params, tree, {}).node, (tree.n_nodes() - 1) / 3);
@@ -171,7 +171,7 @@ TEST("random and best-greedy keep within arity and max_leaves") {
   }
 }
 
-TEST("random: reaches all children, and depends on the generator alone") {
+TEST("random: reaches all children, and depends only on the generator") {
   const TreeParams params = make_params(Policy::kRandom, 2, 100);
   const LabelTree tree = two_groups(5, 5);
   TreePolicy policy(params);
@@ -197,9 +197,9 @@ TEST("best-greedy: the lower node id wins a tie") {
   }
 }
 
-TEST("best-greedy: the balance is that of the authors' program, not the one that the paper prints") {
+TEST("best-greedy: the balance is that of the authors' code, not that of the paper") {
   // For alpha = 0.5, node 1 leads by 0.5 in fit. Node 2 leads in balance by log(20 / 4) / 2 = 0.80 with the ratio of
-  // the authors' program; by only (1/4 - 1/20) log(24 / 2) / 2 = 0.25 with the printed formula.
+  // the authors' code, but only by (1/4 - 1/20) log(24 / 2) / 2 = 0.25 with the formula in the paper.
   CHECK_EQ(choose(greedy(0.5), two_groups(20, 4), {1.0F, 0.0F}).node, 2U);
 }
 

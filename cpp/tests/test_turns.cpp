@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// Who may use a model's state, and when. Nothing here depends on how fast a machine is, but that seconds pass.
+// The order in which threads use a model's state. No test depends on the speed of the machine.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -19,10 +19,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Far longer than anything here takes that happens at all.
+/// Far longer than anything that should happen takes.
 constexpr auto kLong = 10s;
 
-/// Waits until something holds; false if it does not.
+/// Waits until a condition holds; false if it does not within kLong.
 bool comes_true(const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + kLong;
   while (!condition()) {
@@ -34,12 +34,12 @@ bool comes_true(const std::function<bool()>& condition) {
   return true;
 }
 
-/// As long as something that must not happen would need.
+/// Waits long enough for something that must not happen.
 void wait_a_while() { std::this_thread::sleep_for(30ms); }
 
 Turns::Published some_state() { return std::make_shared<const ModelState>(); }
 
-/// A thread that waits for a turn, and takes it until it is told to leave.
+/// A thread that waits for a turn, and keeps it until it is told to leave.
 class Visitor {
  public:
   static Visitor reader(Turns& turns) {
@@ -70,7 +70,7 @@ class Visitor {
   bool comes_in() const {
     return comes_true([&] { return is_in(); });
   }
-  /// Of a reader that is in: it reads what was published.
+  /// Whether a reader that is in reads a published copy.
   bool has_published() const { return visit_->published != nullptr; }
 
   void leave() {
@@ -122,7 +122,7 @@ TEST("any number of readers, or one writer") {
   CHECK(second_writer.comes_in());
 }
 
-TEST("a writer that waits goes before readers that come later; those that waited for a writer go first") {
+TEST("a waiting writer goes before later readers; readers that waited for a writer go before the next writer") {
   Turns turns;
   Visitor early = Visitor::reader(turns);
   CHECK(early.comes_in());
@@ -130,7 +130,7 @@ TEST("a writer that waits goes before readers that come later; those that waited
   CHECK(comes_true([&] { return turns.is_writer_waiting(); }));
   Visitor late = Visitor::reader(turns);
   wait_a_while();
-  CHECK(!late.is_in());  // although only readers are in
+  CHECK(!late.is_in());  // although only readers have turns
   Visitor second_writer = Visitor::writer(turns);
   early.leave();
   CHECK(writer.comes_in());
@@ -142,23 +142,23 @@ TEST("a writer that waits goes before readers that come later; those that waited
   CHECK(second_writer.comes_in());
 }
 
-TEST("while there is something published, readers do not wait for the writer") {
+TEST("while a copy is published, readers do not wait for the writer") {
   Turns turns;
   turns.enter_writing();
   Visitor waiting = Visitor::reader(turns);
   CHECK(comes_true([&] { return turns.is_read_waiting(); }));
   const Turns::Published state = some_state();
   turns.publish(state);
-  CHECK(waiting.comes_in());  // it has waited for that
+  CHECK(waiting.comes_in());  // it waited for the copy
   CHECK(waiting.has_published());
   CHECK(!turns.is_read_waiting());
-  CHECK(turns.enter_reading() == state);  // nor does any other
+  CHECK(turns.enter_reading() == state);  // other readers get it, too
   turns.leave_writing();
-  CHECK(turns.enter_reading() == nullptr);  // now it is out of date
+  CHECK(turns.enter_reading() == nullptr);  // it has been withdrawn
   turns.leave_reading();
 }
 
-TEST("what was published goes when another call returns: it does not have what that has learnt") {
+TEST("a published copy is withdrawn when another call returns, because it lacks the updates of that call") {
   Turns turns;
   turns.enter_writing();
   turns.publish(some_state());
@@ -176,12 +176,12 @@ TEST("what was published goes when another call returns: it does not have what t
   turns.leave_writing();
 }
 
-TEST("nobody sees an older state after a newer one: in a pause, readers go on with what was published") {
+TEST("nobody sees an older state after a newer one: during a pause, readers still get the published copy") {
   Turns turns;
   turns.enter_writing();
   const Turns::Published state = some_state();
   turns.publish(state);
-  turns.pause_writing();  // the living state is newer now
+  turns.pause_writing();  // the live state is newer now
   CHECK(turns.enter_reading() == state);
   turns.resume_writing();
   CHECK(turns.enter_reading() == state);
@@ -193,7 +193,7 @@ TEST("nobody sees an older state after a newer one: in a pause, readers go on wi
   turns.leave_reading();
 }
 
-TEST("a reader that waited gets what is published just before a pause, and keeps no writer waiting") {
+TEST("a waiting reader gets the copy published just before a pause, and does not block writers") {
   for (int round = 0; round < 50; ++round) {
     Turns turns;
     turns.enter_writing();
@@ -210,7 +210,7 @@ TEST("a reader that waited gets what is published just before a pause, and keeps
   }
 }
 
-TEST("writers take turns in the order in which they came, also with one that pauses") {
+TEST("writers take turns in order of arrival, also if one of them pauses") {
   Turns turns;
   for (int round = 0; round < 20; ++round) {
     turns.enter_writing();
@@ -230,7 +230,7 @@ TEST("writers take turns in the order in which they came, also with one that pau
   }
 }
 
-TEST("a writer that pauses again and again lets another one in at once") {
+TEST("a writer that pauses repeatedly lets another one in at the first pause") {
   Turns turns;
   turns.enter_writing();
   Visitor other = Visitor::writer(turns);
@@ -241,7 +241,7 @@ TEST("a writer that pauses again and again lets another one in at once") {
   });
   turns.pause_writing();
   turns.resume_writing();
-  CHECK(other.is_in());  // it has been
+  CHECK(other.is_in());  // it had its turn
   turns.leave_writing();
   leaver.join();
 }
@@ -274,7 +274,7 @@ TEST("neither readers nor writers starve") {
     turns.leave_writing();
     ++n_writes;
   };
-  std::vector<std::thread> busy;  // as long as the others have not had their turns
+  std::vector<std::thread> busy;  // until the others have had their turns
   for (int i = 0; i < 2; ++i) {
     busy.emplace_back([&] {
       while (!done) {
@@ -307,15 +307,15 @@ TEST("neither readers nor writers starve") {
   CHECK(n_reads >= kTurns && n_writes >= kTurns);
 }
 
-TEST("what was published is renewed if it is a second old and has been read") {
+TEST("a published copy is renewed if it is a second old and has been read") {
   Turns turns;
   CHECK(!turns.is_read_lately());
   turns.enter_writing();
   turns.publish(some_state());
   CHECK(!turns.is_renewal_due());
   std::this_thread::sleep_for(1100ms);
-  CHECK(!turns.is_renewal_due());  // nobody reads
-  turns.enter_reading();           // nor does the writer itself count
+  CHECK(!turns.is_renewal_due());  // nobody has read it
+  turns.enter_reading();           // reads of the writer itself do not count
   CHECK(!turns.is_renewal_due() && !turns.is_read_lately());
   std::thread([&] { turns.enter_reading(); }).join();
   CHECK(turns.is_renewal_due());
@@ -327,7 +327,7 @@ TEST("what was published is renewed if it is a second old and has been read") {
   CHECK(!turns.is_read_lately());
 }
 
-TEST("the writer frees what was published, when its readers have gone") {
+TEST("the writer frees the published copy when its readers have finished") {
   Turns turns;
   turns.enter_writing();
   std::atomic<std::thread::id> freed_by;
@@ -347,7 +347,7 @@ TEST("the writer frees what was published, when its readers have gone") {
   CHECK(freed_by.load() == std::this_thread::get_id());
 }
 
-TEST("a thread that holds may read, write and hold again; others wait until it has released as often") {
+TEST("a thread that holds may read, write and hold again; others wait until it has released all holds") {
   Turns turns;
   turns.hold();
   Visitor reader = Visitor::reader(turns);
@@ -376,7 +376,7 @@ TEST("a thread that holds may read, write and hold again; others wait until it h
   CHECK(writer.is_in());
 }
 
-TEST("a thread that holds reads what a paused writer has published, until it has written itself") {
+TEST("a thread that holds reads the copy of a paused writer, until it has written itself") {
   Turns turns;
   turns.enter_writing();
   turns.publish(some_state());
@@ -393,7 +393,7 @@ TEST("a thread that holds reads what a paused writer has published, until it has
 }
 
 #ifdef OPLT_CAN_FORK
-TEST("a child goes on without those who waited, also in a fork during a fork") {
+TEST("a child continues without the waiting threads, also in nested forks") {
   Turns turns;
   turns.hold();
   Visitor reader = Visitor::reader(turns);

@@ -26,7 +26,7 @@ std::string encoded(char32_t c) {
 
 }  // namespace
 
-TEST("every character is decoded from what it is encoded to") {
+TEST("decoding reverses encoding for every character") {
   for (char32_t c = 0; c <= 0x10FFFF; ++c) {
     if (c < 0xD800 || c > 0xDFFF) {
       CHECK_EQ(decoded(encoded(c)), std::vector{c});
@@ -34,19 +34,19 @@ TEST("every character is decoded from what it is encoded to") {
   }
 }
 
-TEST("bytes that are not valid UTF-8 are no characters, and what follows them is read") {
+TEST("bytes that are not valid UTF-8 are skipped, and the characters after them are read") {
   using Chars = std::vector<char32_t>;
   CHECK_EQ(decoded("\x80z"), (Chars{kNoChar, U'z'}));                                     // nothing to continue
   CHECK_EQ(decoded("\xC3"), Chars{kNoChar});                                              // cut off
   CHECK_EQ(decoded("\xC3z"), (Chars{kNoChar, U'z'}));                                     // not continued
   CHECK_EQ(decoded("\xE2\x82z"), (Chars{kNoChar, kNoChar, U'z'}));                        // nor here
-  CHECK_EQ(decoded("\xC0\x80"), (Chars{kNoChar, kNoChar}));                               // longer than needed
+  CHECK_EQ(decoded("\xC0\x80"), (Chars{kNoChar, kNoChar}));                               // overlong
   CHECK_EQ(decoded("\xE0\x80\x80"), Chars(3, kNoChar));                                   // likewise
   CHECK_EQ(decoded("\xF0\x80\x80\x80"), Chars(4, kNoChar));                               // likewise
   CHECK_EQ(decoded("\xED\xA0\x80"), Chars(3, kNoChar));                                   // a surrogate
   CHECK_EQ(decoded("\xF4\x90\x80\x80"), Chars(4, kNoChar));                               // beyond the last character
   CHECK_EQ(decoded("\xFF\xFE"), (Chars{kNoChar, kNoChar}));                               // never occurs
-  CHECK_EQ(decoded("\xF4\x8F\xBF\xBF\xC3\xA4"), (Chars{char32_t{0x10FFFF}, U'\u00E4'}));  // all well
+  CHECK_EQ(decoded("\xF4\x8F\xBF\xBF\xC3\xA4"), (Chars{char32_t{0x10FFFF}, U'\u00E4'}));  // valid
 }
 
 TEST("case is folded to one character in all scripts that have it") {
@@ -63,7 +63,7 @@ TEST("case is folded to one character in all scripts that have it") {
   }
 }
 
-TEST("characters are of the kind that their use in words demands") {
+TEST("characters have the kind that corresponds to their use in words") {
   const std::vector<std::pair<char32_t, CharKind>> kinds{
       {U'a', CharKind::kWord},           {U'_', CharKind::kWord},
       {U'5', CharKind::kWord},           {U'-', CharKind::kOther},
@@ -76,7 +76,7 @@ TEST("characters are of the kind that their use in words demands") {
       {U'\u0301', CharKind::kMark},      {U'\u0E31', CharKind::kMark},  // an acute accent, a vowel sign
       {U'\u00AD', CharKind::kIgnored},   {U'\u200D', CharKind::kIgnored},
       {U'\uFEFF', CharKind::kIgnored},   {U'\u200B', CharKind::kOther},
-      {U'\u2019', CharKind::kOther},  // a space of no width, an apostrophe
+      {U'\u2019', CharKind::kOther},  // a zero-width space, an apostrophe
       {U'\U0001F600', CharKind::kOther}, {U'\U00020000', CharKind::kAlone},
       {U'\U00010400', CharKind::kWord},  {0x10FFFF, CharKind::kOther},
       {kNoChar, CharKind::kOther}};

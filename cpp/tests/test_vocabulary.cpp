@@ -71,7 +71,7 @@ TEST("names that arrive together get ids in sorted order, integers before string
   }
 }
 
-TEST("a name twice in one row is one name") {
+TEST("duplicates in a row are one name") {
   Vocabulary vocabulary;
   CHECK_EQ(add_together(vocabulary, {text("b"), number(7), text("b"), text("a"), number(7)}), (Ids{2, 0, 2, 1, 0}));
   CHECK_EQ(vocabulary.size(), 3U);
@@ -94,7 +94,7 @@ TEST("negative and huge integers are found") {
   }
 }
 
-TEST("unknown names are not found and not added by a search") {
+TEST("unknown names are not found, and a lookup does not add them") {
   Vocabulary vocabulary;
   CHECK_EQ(vocabulary.find(text("a")), kNone);
   CHECK_EQ(vocabulary.find(number(3)), kNone);
@@ -131,7 +131,7 @@ TEST("many names survive growth") {
   CHECK(vocabulary.memory_bytes() > 1'000'000);
 }
 
-TEST("a loaded vocabulary equals the saved one and grows on like it") {
+TEST("a loaded vocabulary equals the saved one and grows identically") {
   Vocabulary vocabulary;
   add_together(vocabulary, {text("pear"), number(-1), number(12)});
   add_together(vocabulary, {text("apple"), number(kLargest)});
@@ -162,7 +162,7 @@ void open_and_check(const std::vector<std::byte>& file) { load(file); }
 
 }  // namespace
 
-TEST("a vocabulary is used where it lies in a file, and grows on from there") {
+TEST("a vocabulary is used in place in a file, and can grow") {
   for (const std::uint32_t n : {0U, 1U, 7U, 8U, 9U, 1000U}) {
     Vocabulary vocabulary = many_names(n);
     vocabulary.check();
@@ -186,7 +186,7 @@ TEST("a vocabulary is used where it lies in a file, and grows on from there") {
   }
 }
 
-TEST("names that arrived singly are saved as those that arrived together") {
+TEST("names that arrived one by one are saved like those that arrived together") {
   const Vocabulary together = many_names(500);
   Vocabulary singly;
   for (std::uint32_t id = 0; id < together.size(); ++id) {
@@ -195,7 +195,7 @@ TEST("names that arrived singly are saved as those that arrived together") {
   CHECK(saved_bytes(singly) == saved_bytes(together));
 }
 
-TEST("arrays of the wrong sizes are refused when a vocabulary is opened") {
+TEST("arrays of the wrong sizes are rejected when a vocabulary is loaded") {
   const auto file = saved_bytes(many_names(100));
   CHECK_THROWS_WITH(FormatError, "hash table", open(with_value(file, "thing/n_hashed", 0, 1000U)));
   CHECK_THROWS_WITH(FormatError, "hash table", open(with_value(file, "thing/n_hashed", 0, 1U)));
@@ -237,7 +237,7 @@ TEST("content that could do harm does not pass the check of a vocabulary") {
   CHECK_THROWS_WITH(FormatError, "UTF-8", open_and_check(with_value(file, "thing/text", 4, '\xFF')));
 }
 
-TEST("a name that belongs into a hash table which there is not does not pass the check of a vocabulary") {
+TEST("a vocabulary without the hash table that its names need does not pass the check") {
   Vocabulary vocabulary;
   add_together(vocabulary, {text("a")});
   auto file = with_value(saved_bytes(vocabulary), "thing/n_hashed", 0, 0U);
@@ -260,9 +260,9 @@ TEST("whatever passes the check of a vocabulary does no harm") {
 
 namespace {
 
-/// Integers with the same public hash, but for the upper bits (docs/format.md).
+/// Integers whose public hashes differ only in the upper bits (docs/format.md).
 std::vector<Name> colliding(std::size_t n) {
-  std::uint64_t inverse = 1;  // of the multiplier, by Newton's method
+  std::uint64_t inverse = 1;  // inverse of the multiplier, by Newton's method
   for (int i = 0; i < 6; ++i) {
     inverse *= 2 - 0x9E3779B97F4A7C15ULL * inverse;
   }
@@ -279,8 +279,8 @@ std::vector<Name> colliding(std::size_t n) {
 
 }  // namespace
 
-TEST("names that were chosen to collide take linear time, and make the same file") {
-  constexpr std::size_t kMany = 200'000;  // some minutes if all were looked through
+TEST("colliding names take linear time, and give the same file") {
+  constexpr std::size_t kMany = 200'000;  // would take minutes in quadratic time
   const std::vector<Name> names = colliding(kMany);
   Vocabulary vocabulary;
   add_together(vocabulary, {text("pear"), number(3)});
@@ -303,18 +303,18 @@ TEST("names that were chosen to collide take linear time, and make the same file
   CHECK(saved_bytes(again) == saved_bytes(vocabulary));
 }
 
-TEST("the file of names that collide is that of linear probing") {
+TEST("the file of colliding names is that of linear probing") {
   constexpr std::size_t kSome = 300;
   Vocabulary vocabulary;
   add_together(vocabulary, colliding(kSome));
   const auto slots = oplt::test::read_arrays(saved_bytes(vocabulary)).get<std::uint32_t>("thing/slots");
   CHECK_EQ(slots.size(), 1024U);
   for (std::uint32_t id = 0; id < kSome; ++id) {
-    CHECK_EQ(slots[id], id);  // all of them want slot 0
+    CHECK_EQ(slots[id], id);  // the first slot of all of them is 0
   }
 }
 
-TEST("a file whose names collide and occur twice is refused") {
+TEST("a file with colliding duplicate names is rejected") {
   Vocabulary vocabulary;
   add_together(vocabulary, colliding(300));
   struct Entry {

@@ -38,7 +38,7 @@ TEST("words of any script are found") {
   CHECK_EQ(words_of("\U00010400\U00010401 x"), (Strings{"\U00010428\U00010429", "x"}));
 }
 
-TEST("marks belong to the word before them, and to nothing without one") {
+TEST("marks belong to the word before them, and are ignored without one") {
   CHECK_EQ(words_of("Cafe\u0301s"), Strings{"cafe\u0301s"});
   CHECK_EQ(words_of("\u0E01\u0E31\u0E19"), (Strings{"\u0E01\u0E31", "\u0E19"}));  // each letter with its vowel sign
   CHECK_EQ(words_of(". \u0301b"), Strings{"b"});
@@ -62,14 +62,14 @@ TEST("emoji are words") {
   CHECK_EQ(words_of("a \U0001F600", WordRule::kLetters), Strings{"a"});
 }
 
-TEST("words that were found before, and what lies between blanks, are taken as they are") {
+TEST("tokens, and text between blanks, are taken unchanged") {
   CHECK_EQ(words_of("New York\x1E.NET\x1E\x1E\u00C4+", WordRule::kTokens), (Strings{"new york", ".net", "\u00E4+"}));
   CHECK_EQ(words_of(" $100\t(NO)!\u00A0x\u3000y\n", WordRule::kBlanks), (Strings{"$100", "(no)!", "x", "y"}));
 }
 
-TEST("characters to be ignored leave words whole") {
+TEST("ignored characters do not split words") {
   CHECK_EQ(words_of("co\u00ADop \u200D\uFEFFx"), (Strings{"coop", "x"}));
-  CHECK_EQ(words_of("a\u200Bb"), (Strings{"a", "b"}));  // a space, if of no width
+  CHECK_EQ(words_of("a\u200Bb"), (Strings{"a", "b"}));  // a zero-width space does
 }
 
 TEST("invalid bytes end a word") {
@@ -81,7 +81,7 @@ TEST("invalid bytes end a word") {
            Strings{"z"});
 }
 
-TEST("sequences and padded words are views of what stands in a row") {
+TEST("sequences and padded words are views of the buffer") {
   Words words;
   words.split("One, TWO; three", WordRule::kSymbols);
   CHECK_EQ(words.size(), 3U);
@@ -91,7 +91,7 @@ TEST("sequences and padded words are views of what stands in a row") {
   CHECK_EQ(words.padded(2), " three ");
 }
 
-TEST("a short text after a long one has its own words only") {
+TEST("a short text after a long one has only its own words") {
   Words words;
   words.split("some rather long text", WordRule::kSymbols);
   words.split("short", WordRule::kSymbols);
@@ -99,7 +99,7 @@ TEST("a short text after a long one has its own words only") {
   CHECK_EQ(words.padded(0), " short ");
 }
 
-TEST("characters that grow when folded, and words of one character, have room") {
+TEST("there is space for characters that grow when folded, and for words of one character") {
   std::string text;
   std::string folded;
   for (int i = 0; i < 1000; ++i) {

@@ -21,7 +21,7 @@ namespace oplt {
 
 namespace {
 
-constexpr double kLeastGain = 1e-4;  // of the mean similarity in one round of 2-means; Parabel's value
+constexpr double kLeastGain = 1e-4;  // stop if a round of 2-means gains less mean similarity; Parabel's value
 
 /// Balanced spherical 2-means, with the working memory of one thread.
 class Bisection {
@@ -32,7 +32,8 @@ class Bisection {
         first_(vectors.n_features()),
         direction_(vectors.n_features()) {}
 
-  /// Moves one cluster, of n_first labels, before the other; within each the order stays.
+  /// Splits the labels into two clusters and moves the first one, of n_first labels, to the front. Within each cluster
+  /// the order is kept.
   void split(std::span<LabelId> labels, std::size_t n_first, Random random, const std::function<void()>& check) {
     for (const LabelId label : labels) {
       total_.add(vectors_[label]);
@@ -51,7 +52,7 @@ class Bisection {
   }
 
  private:
-  /// Two different labels at random.
+  /// Starts from two different random labels.
   void draw_centroids(std::span<const LabelId> labels, Random& random) {
     const auto n = static_cast<std::uint32_t>(labels.size());
     const std::uint32_t one = random.below(n);
@@ -64,8 +65,8 @@ class Bisection {
     }
   }
 
-  /// The n_first labels that prefer the first centroid to the second most strongly become the first cluster: with
-  /// the centroids as they are, no other balanced assignment has a higher total similarity. Ties go by position.
+  /// The n_first labels with the strongest preference for the first centroid become the first cluster: for these
+  /// centroids, no other balanced assignment has a higher total similarity. Ties are broken by position.
   void assign(std::span<const LabelId> labels, std::size_t n_first) {
     ranked_.clear();
     for (std::uint32_t i = 0; i < labels.size(); ++i) {
@@ -78,8 +79,8 @@ class Bisection {
     }
   }
 
-  /// Similarity to the first centroid minus similarity to the second. Four sums, so that additions need not wait for
-  /// each other; always the same four, so that every machine gets the same bits.
+  /// Similarity to the first centroid minus similarity to the second. Four partial sums break the dependency between
+  /// additions; there are always four, so that every machine gets the same bits.
   double along_direction(RowView x) const {
     double sums[4] = {};
     std::size_t i = 0;
@@ -98,8 +99,8 @@ class Bisection {
     return static_cast<double>(x.values[i]) * static_cast<double>(direction_[x.features[i]]);
   }
 
-  /// Centroids are the clusters' sums, scaled to norm 1. So a cluster's total similarity to its centroid is the norm of
-  /// its sum, which spares computing it label by label. Returns the mean similarity.
+  /// Returns the mean similarity of the labels to their centroids. A centroid is the sum of its cluster, scaled to norm
+  /// 1, so the cluster's total similarity to it is the norm of the sum.
   double move_centroids(std::span<const LabelId> labels) {
     for (const FeatureId feature : total_.features()) {
       first_[feature] = 0.0;
@@ -127,7 +128,7 @@ class Bisection {
     return (norms[0] + norms[1]) / static_cast<double>(labels.size());
   }
 
-  /// A cluster of empty vectors is similar to nothing.
+  /// 0 for a cluster of empty vectors, which is similar to nothing.
   static double inverse(double norm) { return norm > 0.0 ? 1.0 / norm : 0.0; }
 
   void reorder(std::span<LabelId> labels) {
@@ -150,15 +151,15 @@ class Bisection {
   }
 
   const LabelVectors& vectors_;
-  SparseSum total_;                                       // of all labels that are being split
-  std::vector<double> first_;                             // of the first cluster
+  SparseSum total_;                                       // sum of all labels that are being split
+  std::vector<double> first_;                             // sum of the first cluster
   std::vector<Real> direction_;                           // the first centroid minus the second
   std::vector<std::pair<double, std::uint32_t>> ranked_;  // positions, those of the first cluster first
   std::vector<unsigned char> is_first_;                   // by position
   std::vector<LabelId> former_;
 };
 
-/// Labels [begin, end) of the order, which are to become `n_parts` children of a node.
+/// Labels [begin, end) of the order, to be split into `n_parts` children of a node.
 struct Group {
   std::size_t begin;
   std::size_t end;
@@ -170,8 +171,8 @@ struct Group {
   std::size_t middle() const { return begin + (end - begin) * n_first_parts() / n_parts; }
 };
 
-/// Grows a tree by halving groups of labels, and the halves again until each is one child of its node: `arity` clusters
-/// come of about log2(arity) rounds, and the groups of a round are independent of each other.
+/// Builds a tree by bisecting groups of labels repeatedly, until each part is one child of its node: `arity` clusters
+/// take about log2(arity) rounds. The groups of a round are independent of each other.
 class TreeGrower {
  public:
   using SplitGroups = std::function<void(std::span<const Group>, std::span<LabelId> order)>;
@@ -244,7 +245,7 @@ TreeNodes cluster(const LabelVectors& vectors, BalancedShape shape, std::uint64_
   Interruption interruption(poll);
   LeftInChild<std::vector<std::unique_ptr<Bisection>>> workers;
   const auto split = [&](std::span<const Group> groups, std::span<LabelId> order) {
-    std::vector<Random> randoms;  // drawn in order, so that it does not matter who takes which group
+    std::vector<Random> randoms;  // seeded in order, so that the result does not depend on the threads
     for (std::size_t i = 0; i < groups.size(); ++i) {
       randoms.emplace_back(random.next());
     }
@@ -282,7 +283,7 @@ TreeNodes cluster_labels(std::span<const Example> examples, std::uint32_t n_labe
 TreeNodes shuffled_tree(std::uint32_t n_labels, BalancedShape shape, std::uint64_t seed) {
   std::vector<LabelId> order = all_labels(n_labels);
   Random random(seed);
-  for (std::uint32_t i = n_labels; i > 1; --i) {  // Fisher and Yates
+  for (std::uint32_t i = n_labels; i > 1; --i) {  // Fisher-Yates shuffle
     std::swap(order[i - 1], order[random.below(i)]);
   }
   return TreeGrower(std::move(order), shape).grow([](std::span<const Group>, std::span<LabelId>) {});

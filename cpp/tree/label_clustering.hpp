@@ -16,8 +16,8 @@
 
 namespace oplt {
 
-/// The form of a balanced tree: nodes have `arity` children of nearly equal numbers of labels, until at most
-/// `max_leaves` labels are left, which become the leaves of one node. 2 <= arity <= max_leaves.
+/// The shape of a balanced tree: a node has `arity` children with nearly equal numbers of labels, or, if it has at most
+/// `max_leaves` labels, these as its leaves. 2 <= arity <= max_leaves.
 struct BalancedShape {
   std::uint32_t arity;
   std::uint32_t max_leaves;
@@ -42,7 +42,7 @@ struct NamedTree {
 NamedTree cluster_labels(const NamedRows& x, const NamedLabels& y, BalancedShape shape, std::uint64_t seed,
                          std::size_t threads, const std::function<void()>& poll = {});
 
-/// The same tree over labels 0, 1, …, n_labels - 1 of examples by id. For `of_norm_1` see LabelVectors.
+/// The same for encoded examples with labels 0, 1, …, n_labels - 1. For `of_norm_1` see LabelVectors.
 TreeNodes cluster_labels(std::span<const Example> examples, std::uint32_t n_labels, bool of_norm_1, BalancedShape shape,
                          std::uint64_t seed, std::size_t threads);
 

@@ -178,12 +178,12 @@ LabelTree LabelTree::load(const ArrayReader& in, const std::string& prefix) {
   return tree;
 }
 
-/// Everything follows from parents and labels.
+/// Rebuilds the tree from parents and labels, which determine everything else, and compares.
 void LabelTree::check() const {
   std::vector<NodeId> parents;
   std::vector<LabelId> labels;
   for (const Node& node : nodes_) {
-    // A label beyond the nodes would make the table of leaves as large as a damaged file pleases.
+    // Without this limit, a damaged file could make the table of leaves arbitrarily large.
     expect_format(node.label == kNone || node.label < nodes_.size(), "the tree has a label beyond its number of nodes");
     parents.push_back(node.parent);
     labels.push_back(node.label);
@@ -194,7 +194,7 @@ void LabelTree::check() const {
     for (NodeId v = 0; v < n_nodes() && fits; ++v) {
       fits = std::ranges::equal(children(v), expected.children(v));
     }
-    expect_format(fits, "the children, positions or leaves of a tree are not those that its parents give");
+    expect_format(fits, "the children, positions or leaves of a tree do not match its parents");
   } catch (const InvalidInput& error) {
     throw FormatError(std::string("the saved tree is not valid: ") + error.what());
   }

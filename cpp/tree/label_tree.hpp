@@ -14,14 +14,14 @@
 namespace oplt {
 
 /// A rooted tree whose leaves are labels. Nodes are numbered in order of creation and linked by number; node 0 is the
-/// root. Before the first label the root stands alone, without a label.
+/// root. Before the first label, the root is the only node and has no label.
 class LabelTree {
  public:
   struct Node {
     NodeId parent = kNone;
     LabelId label = kNone;       // kNone for an internal node
     std::uint32_t position = 0;  // among its parent's children
-    std::uint32_t n_leaves = 0;  // in its subtree, itself included
+    std::uint32_t n_leaves = 0;  // in its subtree, including itself
     std::uint32_t n_leaf_children = 0;
     std::uint32_t n_children = 0;
 
@@ -33,7 +33,7 @@ class LabelTree {
   LabelTree();
 
   /// The tree in which node i has the given parent (kNone for node 0 only) and label (kNone for internal nodes).
-  /// Throws InvalidInput unless that is a tree whose leaves are labels, each label once; a lone root may lack one.
+  /// Throws InvalidInput unless this is a tree whose leaves have distinct labels; a single root may have none.
   LabelTree(std::span<const NodeId> parents, std::span<const LabelId> labels);
 
   NodeId n_nodes() const { return static_cast<NodeId>(nodes_.size()); }
@@ -54,20 +54,20 @@ class LabelTree {
   /// Number of edges on the longest path from the root to a leaf.
   std::uint32_t depth() const;
 
-  /// The first label: the root becomes its leaf (Algorithm 4).
+  /// Adds the first label: the root becomes its leaf (Algorithm 4).
   void label_root(LabelId label);
 
   /// InsertNode, Algorithm 5: v's label or children move to a new node, which becomes v's only child.
   NodeId insert_node(NodeId v);
 
-  /// AddLeaf, Algorithm 6: a new leaf for the label under v.
+  /// AddLeaf, Algorithm 6: adds a leaf for the label under v.
   NodeId add_leaf(LabelId label, NodeId v);
 
   /// Loaded arrays stay in the file until the tree changes; only their sizes have been checked.
   void save(ArrayWriter& out, const std::string& prefix) const;
   static LabelTree load(const ArrayReader& in, const std::string& prefix);
 
-  /// Full check. Throws FormatError unless it is a tree whose leaves are distinct labels.
+  /// Checks all content. Throws FormatError unless this is a tree whose leaves have distinct labels.
   void check() const;
 
  private:

@@ -40,7 +40,7 @@ struct ExamplesOf {
   }
 };
 
-/// How rows are built: as they are, or of norm 1.
+/// Rows without bias, either unchanged or scaled to norm 1.
 RowParams row_params(bool normalize) { return {.bias = false, .normalize = normalize}; }
 
 RowView without_bias(RowView x) {
@@ -76,7 +76,7 @@ LabelVectors::LabelVectors(std::span<const Example> examples, std::uint32_t n_la
     const RowView row = without_bias(example.x);
     n_features_ = row.size() > 0 ? std::max<std::size_t>(n_features_, row.features.back() + 1) : n_features_;
   }
-  const RowParams unit = row_params(!of_norm_1);  // to scale a row of norm 1 again would change its bits
+  const RowParams unit = row_params(!of_norm_1);  // scaling a row of norm 1 again would change its bits
   RowBuilder builder;
   std::vector<Example> unit_examples;
   for (const Example& example : examples) {
@@ -87,7 +87,7 @@ LabelVectors::LabelVectors(std::span<const Example> examples, std::uint32_t n_la
   add_up(unit_examples, n_labels, meter);
 }
 
-/// Rows are of norm 1, without the constant feature. Weights do not count.
+/// Rows must have norm 1 and no constant feature. The examples' weights are ignored.
 void LabelVectors::add_up(std::span<const Example> examples, std::size_t n_labels, WorkMeter& meter) {
   const ExamplesOf examples_of(examples, n_labels);
   SparseSum sum(n_features_);

@@ -14,7 +14,8 @@
 
 namespace oplt {
 
-/// A sparse sum in dense memory: adding takes one access per feature, and clearing costs as much as was added.
+/// A sparse sum in a dense array: adding takes one access per feature, and clearing takes time proportional to the
+/// number of features added.
 class SparseSum {
  public:
   explicit SparseSum(std::size_t n_features) : sums_(n_features), is_touched_(n_features) {}
@@ -32,7 +33,7 @@ class SparseSum {
 
   double operator[](FeatureId feature) const { return sums_[feature]; }
 
-  /// Features that were added, in order of arrival.
+  /// The features added, in order of arrival.
   std::span<const FeatureId> features() const { return touched_; }
 
   void clear() {
@@ -49,16 +50,16 @@ class SparseSum {
   std::vector<FeatureId> touched_;
 };
 
-/// The vectors of labels: the normalized sum of a label's examples, each scaled to norm 1; empty if the examples are
-/// empty.
+/// One vector per label: the sum of its examples, each scaled to norm 1, scaled to norm 1 again. Empty if the examples
+/// are empty.
 class LabelVectors {
  public:
-  /// Labels are numbered in `labels`, which starts empty. Calls `poll`, if given, regularly; an exception from it ends
-  /// the work.
+  /// Adds the labels to `labels`, which must be empty. Calls `poll`, if given, regularly; an exception from it ends the
+  /// work.
   LabelVectors(const NamedRows& x, const NamedLabels& y, Vocabulary& labels, const std::function<void()>& poll = {});
 
-  /// Examples by id, whose labels are below n_labels. If their rows have norm 1 already, they are taken as they are.
-  /// The vectors are the same to the bit as those of the examples by name, if ids are given in order of arrival.
+  /// From encoded examples, whose labels are below n_labels. With `of_norm_1`, their rows have norm 1 already and are
+  /// not scaled. If ids were assigned in order of arrival, the vectors are bit for bit those of the examples by name.
   LabelVectors(std::span<const Example> examples, std::uint32_t n_labels, bool of_norm_1);
 
   /// The vector of a label. Its features are in an unspecified order, which is the same on every machine.

@@ -40,7 +40,7 @@ Extension TreePolicy::choose(const LabelTree& tree, NodeId chosen, const ChildPr
     case Policy::kBestGreedy:
       break;
   }
-  // A node that has filled up with the example's former labels sends the next one on to its children.
+  // If the example's former labels have filled the chosen node, the walk for the next label starts from there.
   const bool stays = chosen != kNone && (tree.node(chosen).n_leaf_children == 1 || may_choose(tree, chosen));
   const NodeId from = chosen == kNone ? LabelTree::kRoot : chosen;
   NodeId v = stays ? chosen : walk_down(tree, from, probabilities, random);
@@ -57,7 +57,7 @@ NodeId TreePolicy::walk_down(const LabelTree& tree, NodeId from, const ChildProb
     if (params_.policy == Policy::kRandom) {
       v = tree.children(v)[random.below(tree.n_children(v))];
     } else {
-      // Where only the balance counts, nothing is asked: the blocks on the way need not be ready.
+      // If only the balance counts, probabilities are not computed, so that pending updates can wait.
       v = best_child(tree, v, params_.alpha < 1.0 ? probabilities(v) : std::span<const Real>());
     }
   }
@@ -85,8 +85,8 @@ NodeId TreePolicy::best_child(const LabelTree& tree, NodeId v, std::span<const R
   return best;
 }
 
-/// How much the child lacks leaves: log(|L_pa| / (|Ch_pa| |L_v|)), as the program of the paper's authors computes it.
-/// With (1 / |L_v|) log(|L_pa| / |Ch_pa|), which the paper prints, the tree degenerates into long chains.
+/// How far the child is behind its siblings in leaves: log(|L_pa| / (|Ch_pa| |L_v|)), as in the authors' code. With the
+/// paper's (1 / |L_v|) log(|L_pa| / |Ch_pa|), the tree degenerates into long chains.
 double TreePolicy::balance(const LabelTree& tree, NodeId parent, NodeId child) const {
   const double in_parent = tree.node(parent).n_leaves;
   const double in_child = tree.node(child).n_leaves;
@@ -94,7 +94,7 @@ double TreePolicy::balance(const LabelTree& tree, NodeId parent, NodeId child) c
   return log_double(mean / in_child);
 }
 
-/// The nodes of a complete tree that is filled level by level are numbered level by level.
+/// A complete tree is filled level by level, so its nodes are numbered level by level.
 Extension TreePolicy::next_in_complete_tree(const LabelTree& tree) {
   while (tree.n_children(first_open_) >= params_.arity) {
     ++first_open_;
@@ -119,8 +119,8 @@ bool TreePolicy::may_choose(const LabelTree& tree, NodeId v) const {
   if (!tree.is_leaf(v)) {
     return tree.has_only_leaves(v) || tree.n_children(v) < params_.arity;
   }
-  // A leaf among leaves is safe: their parent is chosen instead. A leaf beside internal nodes can be walked to, and
-  // where it is the only leaf it is chosen in place of its parent.
+  // A leaf whose siblings are all leaves is never chosen, because their parent is chosen instead. A leaf with internal
+  // siblings can be reached by the walk, and a node's only leaf is chosen in place of the node.
   const NodeId parent = tree.node(v).parent;
   return parent == kNone || !tree.has_only_leaves(parent) || tree.n_children(parent) == 1;
 }

@@ -16,15 +16,15 @@ namespace oplt {
 /// Where a new label goes; see TreePolicy.
 enum class Policy : std::uint8_t { kRandom, kBestGreedy, kComplete, kCpet, kFlat, kFixed };
 
-/// Throws InvalidParameter, listing the names there are, if there is no policy of this name.
+/// Throws InvalidParameter, listing the valid names, if there is no policy of this name.
 Policy policy_from_name(std::string_view name);
 
-/// How a tree grows. The defaults are defined in Python.
+/// Parameters of the growth of a tree. The defaults are defined in Python.
 struct TreeParams {
   Policy policy;
   double alpha;              // best-greedy, cpet: 0 = follow the classifiers, 1 = balance the tree
-  std::uint32_t arity;       // b: children of an internal node
-  std::uint32_t max_leaves;  // b_max: children of a node that has only leaves
+  std::uint32_t arity;       // b: maximum number of children of an internal node
+  std::uint32_t max_leaves;  // b_max: the same for a node that has only leaves
   std::uint64_t seed;
 };
 
@@ -34,28 +34,28 @@ struct Extension {
   bool insert;
 };
 
-/// Probabilities of a node's children, given that the node is positive, for the example that brings the label.
+/// Probabilities of a node's children, given that the node is positive, for the example that has the new label.
 using ChildProbabilities = std::function<std::span<const Real>(NodeId)>;
 
-/// Grows the tree. Policies depend only on the tree and on saved state, so that saving and loading a model does not
-/// affect its growth.
+/// Chooses where new labels go. Policies depend only on the tree and on saved state, so that saving and loading a model
+/// does not affect its growth.
 ///
-/// - random, best-greedy (Algorithm 8): walk down to a node that has only leaves, or fewer than `arity` children; keep
-///   internal nodes at `arity`, nodes of leaves at `max_leaves`. Best-greedy walks to the child with the highest
-///   (1 - alpha) P(child) + alpha balance(child).
+/// - random, best-greedy (Algorithm 8): walk down to a node that has only leaves, or fewer than `arity` children; limit
+///   internal nodes to `arity` children, nodes of leaves to `max_leaves`. Best-greedy walks to the child with the
+///   highest (1 - alpha) P(child) + alpha balance(child).
 /// - complete: the complete `arity`-ary tree in order of arrival.
 /// - cpet: walk to a leaf as best-greedy does and split it (Beygelzimer et al., 2009).
 /// - flat: one-vs-rest, a tree of one level.
-/// - fixed: the tree stays as it is; nothing may be chosen.
+/// - fixed: the tree is never extended.
 class TreePolicy {
  public:
   explicit TreePolicy(const TreeParams& params) : params_(params) {}
 
-  /// `chosen`: the node that the last call returned for the same example, kNone at its first new label. Only for a
-  /// policy that grows.
+  /// `chosen` is the node that the last call returned for the same example, kNone for its first new label. Must not be
+  /// called unless grows().
   Extension choose(const LabelTree& tree, NodeId chosen, const ChildProbabilities& probabilities, Random& random);
 
-  /// Whether new labels extend the tree. Where they do not, they are ignored.
+  /// Whether new labels extend the tree; if not, they are ignored.
   bool grows() const { return params_.policy != Policy::kFixed; }
 
   /// Whether choose() could ever return this node, which then needs an auxiliary classifier. Once false, it stays
@@ -70,7 +70,7 @@ class TreePolicy {
   Extension next_in_complete_tree(const LabelTree& tree);
 
   TreeParams params_;
-  NodeId first_open_ = 0;  // complete: all nodes before are full. A cache: found again after loading
+  NodeId first_open_ = 0;  // policy complete: all nodes before this one are full. A cache, recomputed after loading
 };
 
 }  // namespace oplt

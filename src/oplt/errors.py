@@ -3,7 +3,7 @@
 """Structured errors: programs read the fields of an error, people its message.
 
 These errors leave the model unchanged. A MemoryError during learning leaves it partly updated, and further calls raise
-BrokenModelError: load it again from a file. docs/errors.md lists the codes.
+BrokenModelError: reload it from a file. docs/errors.md lists the codes.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class MissingPackageError(OpltError, ImportError):
 
 
 class BrokenModelError(OpltError, RuntimeError):
-    """An earlier failure during learning, such as running out of memory, left the model partly updated."""
+    """An earlier failure during training, such as running out of memory, left the model partly updated."""
 
 
 class ForkedCallError(OpltError, RuntimeError):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What most tests of commands start from."""
+"""Fixtures of the tests of commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.cli.running import learnt, write_features, write_texts
 
 @pytest.fixture(autouse=True)
 def _ctrl_c() -> Iterator[None]:
-    """Let programs that are started here answer Ctrl-C. In the background of a shell they would ignore it."""
+    """Make programs started here react to Ctrl-C, which background processes of a shell ignore."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

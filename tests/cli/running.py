@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""How the command line is run by tests, and what it is given."""
+"""Helpers that run commands, and their input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROGRAM = [sys.executable, "-m", "oplt"]
 
 
 def run(*words: object, given: bytes | str | None = None, code: int = 0) -> Result:
-    """Run a command in this process, and expect how it ends. A traceback is never expected."""
+    """Run a command in this process and check its exit code. It must never end with a traceback."""
     result = CliRunner().invoke(main, [str(word) for word in words], input=given, prog_name="oplt")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -32,7 +32,7 @@ def run(*words: object, given: bytes | str | None = None, code: int = 0) -> Resu
 
 
 def refused(*words: object, given: bytes | str | None = None, code: int = 1) -> str:
-    """Run a command that is to fail, and take its error: one line, and nothing else."""
+    """Run a command that must fail, and return its error, which must be a single line."""
     result = run(*words, given=given, code=code)
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
@@ -41,7 +41,7 @@ def refused(*words: object, given: bytes | str | None = None, code: int = 1) -> 
 
 
 def start(*words: object, **options: Any) -> subprocess.Popen[bytes]:
-    """Start a command as a program of its own."""
+    """Start a command in a separate process."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     return subprocess.Popen([*PROGRAM, *map(str, words)], **{**pipes, **options})  # noqa: S603 (it is ours)
 
@@ -57,7 +57,7 @@ def at_a_terminal(*words: object, typed: bytes = b"", **variables: str) -> tuple
     while True:
         try:
             seen += (chunk := os.read(terminal, 1 << 16))
-        except OSError:  # how Linux tells that the other side is gone
+        except OSError:  # raised by Linux when the other side is closed
             break
         if not chunk:
             break
@@ -77,7 +77,7 @@ def write_features(path: Path, n: int = 60) -> Path:
 
 
 def learnt(paths: Sequence[Path], passes: int = 1, **settings: Any) -> OnlinePLT:
-    """Learn what `oplt train` is to learn, in Python."""
+    """Train in Python the model that `oplt train` should produce."""
     model = OnlinePLT(**settings)
     for path in [*paths] * passes:
         for batch in files.read(path):

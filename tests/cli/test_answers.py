@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What `oplt predict` writes: formats, and fields that are kept."""
+"""The output of `oplt predict`: formats, and fields copied from the input."""
 
 from __future__ import annotations
 

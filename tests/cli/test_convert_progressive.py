@@ -99,7 +99,7 @@ def test_progressive_prints_lines_where_nobody_watches(texts: Path) -> None:
     lines = run("progressive", texts, "--every", 100).stdout.splitlines()
     assert lines[0].split()[:3] == ["examples", "labels", "P@1"]
     assert [line.split()[0] for line in lines[1:]] == ["100", "200"]
-    assert len({len(line) for line in lines}) == 1  # columns stand under their names
+    assert len({len(line) for line in lines}) == 1  # columns are aligned with their names
 
 
 def test_progressive_refuses_what_the_model_does_not_take(features: Path, model: Path) -> None:

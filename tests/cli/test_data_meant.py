@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Messages of the commands about data that is probably a mistake, and about useless models."""
+"""Messages of the commands about data that is probably wrong, and about useless models."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_text_and_columns_make_one_model(tmp_path: Path) -> None:
     options = ["--text-column", "title", "--feature-columns", "source,size"]
     target = tmp_path / "m.oplt"
     result = run("train", data, "--model", target, *options)
-    assert "--feature-columns source,size" in result.stderr  # of the command that predicts
+    assert "--feature-columns source,size" in result.stderr  # the option of the command that predicts
     assert {":source=in", ":size", "report"} <= set(OnlinePLT.load(target).features.names)
     (measures,) = json_lines(run("evaluate", target, data, *options, "--json", "-q").stdout)
     assert measures["measures"]["P@1"] == 1.0
@@ -176,7 +176,7 @@ def test_what_is_read_is_not_replaced(tmp_path: Path) -> None:
     copy = write(tmp_path / "x.csv", "text,label\na,x\n")
     assert "is an input of this" in refused("evaluate", target, copy, "--per-label", "--out", copy, "-f", code=2)
     assert target.read_bytes() == model
-    assert "is the file is not an oplt model" not in run("learn", target, data).stderr  # in place, a model may be
+    assert "is the file is not an oplt model" not in run("learn", target, data).stderr  # in place is allowed
 
 
 def test_numbers_that_are_too_large_are_told_as_such(tmp_path: Path) -> None:

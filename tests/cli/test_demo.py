@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt demo` shows what it promises, and what it says to try next works."""
+"""`oplt demo` shows what it promises, and the commands that it suggests work."""
 
 from __future__ import annotations
 

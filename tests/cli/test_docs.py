@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What the README and the docs show of the command line is what it does."""
+"""The commands in the README and the docs do what is shown there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAGES = [README, *sorted(ROOT.glob("docs/**/*.md"))]
 
 
 def steps(page: Path) -> list[tuple[str, str]]:
-    """Find commands that anyone can repeat, those in blocks of `console`, and what is to be seen after each."""
+    """Find the commands in `console` blocks, which anyone can repeat, and the output shown after each."""
     found: list[tuple[str, str]] = []
     for session in re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         for step in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
@@ -44,7 +44,7 @@ def test_a_page_is_not_stale(page: Path, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for command, expected in steps(page):
         file = tmp_path / command.removeprefix("cat ")
-        if command.startswith("cat ") and "<<" not in command:  # what a file holds, before anybody has written it
+        if command.startswith("cat ") and "<<" not in command:  # shows a file that does not exist yet
             file.write_text(expected, encoding="utf-8")
             continue
         done = subprocess.run(  # noqa: S603 (our own docs)
@@ -69,7 +69,7 @@ def shown_commands(page: Path) -> list[str]:
 
 
 def _of_oplt(line: str) -> list[str]:
-    words = shlex.shlex(line, punctuation_chars="|>")  # not posix: quotes stay, so that a quoted sign is none
+    words = shlex.shlex(line, punctuation_chars="|>")  # not posix: keeps quotes, so that quoted signs are no operators
     words.whitespace_split = True
     commands = [list(part) for is_sign, part in groupby(words, lambda word: word in "|>") if not is_sign]
     return [" ".join(command) for command in commands if command[0] == "oplt"]
@@ -87,7 +87,7 @@ def test_the_first_page_shows_the_most_usual_commands() -> None:
 
 
 def links(page: Path) -> list[str]:
-    """Find the links of a page that lead to other places in the project."""
+    """Find the links of a page to other places in the project."""
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     found = [*re.findall(r"\]\(([^)\s]+)\)", text), *re.findall(r'(?:src|srcset)="([^"]+)"', text)]
     return [link for link in found if "://" not in link]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Errors in plain words: what was typed is called as it was typed, and no words of an inner layer are pasted in."""
+"""Errors in plain words: they use the names that the user typed, and no messages of inner layers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What the help says, how soon it is there, and that it is true."""
+"""The help is complete, fast and true."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_formats_are_those_of_the_library() -> None:
 
 
 def test_what_is_said_in_options_is_of_errors_and_options_that_there_are() -> None:
-    """A code that is gone would no longer be looked for; an option that is gone would be named in vain."""
+    """Error codes and options that no longer exist must not be referred to."""
     there = {name for one in COMMANDS for param in command(one).params for name in param.opts}
     for code, hint in HINTS.items():
         assert code in all_codes()

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt inspect` tells what `inspect` of a model does."""
+"""`oplt inspect` reports what a model's `inspect` does."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_json_has_the_facts_of_the_model_and_of_its_file(tmp_path: Path) -> None
     assert set(parts) == {"features", "labels", "ranking", "settings", "trees"}
     assert 0 < sum(parts.values()) < path.stat().st_size
     assert found.pop("fingerprint") == model.fingerprint()
-    again = OnlinePLT.load(path)  # memory differs a little: what was loaded has no room to spare
+    again = OnlinePLT.load(path)  # memory differs a little: a loaded model has no spare capacity
     assert found == json.loads(json.dumps(again.inspect(3).to_dict()))
 
 
@@ -102,7 +102,7 @@ def test_text_features_are_told(tmp_path: Path) -> None:
 
 def test_columns_stand_under_each_other_whatever_the_script(tmp_path: Path) -> None:
     model = OnlinePLT()
-    model.learn_many([{0: 1.0}] * 3, ["cheese", "チーズ", "می\u200cخواهم"])  # six columns each, but for the last
+    model.learn_many([{0: 1.0}] * 3, ["cheese", "チーズ", "می\u200cخواهم"])  # six columns wide, except the last
     model.save(tmp_path / "m.oplt")
     lines = run(tmp_path / "m.oplt").stdout.splitlines()
     begin = lines.index("Most frequent labels")
@@ -118,7 +118,7 @@ def test_several_trees_a_batch_trained_model_and_one_for_prediction(tmp_path: Pa
     assert "a batch-trained model of features (" in text
     PLT.load(saved(tmp_path)[1]).for_prediction().save(tmp_path / "small.oplt")
     assert "a model of features for prediction only (" in run(tmp_path / "small.oplt").stdout
-    assert "frequent" not in text  # nobody has counted them
+    assert "frequent" not in text  # there are no counts without a label memory
 
 
 def test_an_empty_model(tmp_path: Path) -> None:

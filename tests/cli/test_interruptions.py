@@ -18,7 +18,7 @@ from oplt import OnlinePLT
 from oplt.cli._learning import Interrupted, Updater
 from tests.cli.running import learnt, refused, run, start, write_texts
 
-PASSES = 300  # of a small file, each followed by a checkpoint: seconds of work, which nobody waits for
+PASSES = 300  # over a small file, each followed by a checkpoint: takes seconds, but is interrupted
 
 
 def wait_for(path: Path, program: subprocess.Popen[bytes]) -> None:
@@ -37,7 +37,7 @@ def small(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def whole(small: Path) -> str:
-    """Learn without a break."""
+    """Learn without interruption."""
     return learnt([small], passes=PASSES, features="text").fingerprint()
 
 
@@ -55,7 +55,7 @@ def test_the_same_command_goes_on_to_the_same_model(
         _, said = program.communicate()
     assert program.returncode == code
     assert not target.exists()
-    n_learnt = OnlinePLT.load(partial).n_examples  # it is whole
+    n_learnt = OnlinePLT.load(partial).n_examples  # the file is complete
     assert 0 < n_learnt < 20 * PASSES
     if number != signal.SIGKILL:
         assert f"Interrupted after {n_learnt:,} examples" in said.decode()
@@ -188,7 +188,7 @@ def test_waiting_for_standard_input_can_be_interrupted(tmp_path: Path, small: Pa
         assert program.stdin is not None
         program.stdin.write(small.read_bytes())
         program.stdin.flush()
-        wait_for(tmp_path / "m.oplt.partial", program)  # and now it waits
+        wait_for(tmp_path / "m.oplt.partial", program)  # now it waits
         program.send_signal(signal.SIGINT)
         assert program.wait(timeout=30) == 130
     assert OnlinePLT.load(tmp_path / "m.oplt.partial").n_examples > 0
@@ -241,7 +241,7 @@ def test_other_commands_end_quietly_at_ctrl_c(model: Path) -> None:
 
 
 def test_a_reader_that_goes_ends_the_work_quietly(tmp_path: Path, model: Path) -> None:
-    many = write_texts(tmp_path / "many.jsonl", 6000)  # answers that no pipe holds
+    many = write_texts(tmp_path / "many.jsonl", 6000)  # more output than the buffer of a pipe
     with start("predict", model, many) as program:
         assert program.stdout is not None
         assert program.stderr is not None

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt learn` that is killed: what it had learnt is not lost."""
+"""If `oplt learn` is killed, the progress up to the last checkpoint is not lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.cli.running import learnt, refused, run, start, write_texts
 from tests.cli.test_interruptions import Stopping, wait_for
 
 N = 200  # examples of the model
-TIMES = 150  # that a small file is learnt, each time followed by a checkpoint
+TIMES = 150  # passes over a small file, each followed by a checkpoint
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_what_came_through_a_pipe_is_saved_before_it_is_killed(model: Path, smal
         assert program.stdin is not None
         assert program.stderr is not None
         lines = small.read_bytes().splitlines(keepends=True)
-        for begin, end in ((0, 5), (5, 12)):  # then nothing comes for a while, and it is saved all the same
+        for begin, end in ((0, 5), (5, 12)):  # then the input pauses, and the model is saved nevertheless
             program.stdin.write(b"".join(lines[begin:end]))
             program.stdin.flush()
             while f"{end} examples learned and saved in {model}.\n" != program.stderr.readline().decode():

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Two commands that update one model: none loses what the other has learnt."""
+"""Two commands that update one model: neither loses the updates of the other."""
 
 from __future__ import annotations
 

@@ -85,11 +85,11 @@ def test_a_file_is_written_when_all_is_done(tmp_path: Path, texts: Path, model: 
 
 def test_json_is_utf8_and_escapes_what_utf8_lacks() -> None:
     assert json_line({"label": "käse"}) == '{"label": "käse"}'.encode()
-    assert json_line({"model": "caf\udce9.oplt"}) == rb'{"model": "caf\udce9.oplt"}'  # a name of a file in Latin-1
+    assert json_line({"model": "caf\udce9.oplt"}) == rb'{"model": "caf\udce9.oplt"}'  # a file name in Latin-1
 
 
 def read_line(stream: IO[bytes], seconds: float = 30) -> bytes:
-    """Wait for a line, with a timeout: a program that waits for more input would never print it."""
+    """Read a line with a timeout, because a program that waits for more input would never print it."""
     assert select.select([stream], [], [], seconds)[0], "no answer came"
     return stream.readline()
 

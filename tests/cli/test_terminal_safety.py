@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Names and texts of others cannot give orders to a terminal, nor turn what is read."""
+"""Untrusted names and texts cannot send control sequences to a terminal or reverse its text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RAW = [character for character in EVIL if not character.isprintable()]
 
 
 def is_safe(text: str) -> bool:
-    """Tell whether nothing but ends of lines, and what terminals add themselves, is a control."""
+    """Tell whether there are no control characters besides line ends and those that terminals add."""
     return not any(character in text for character in RAW)
 
 

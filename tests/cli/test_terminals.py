@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What is seen at a terminal, and what is not where there is none."""
+"""Output at a terminal, and without one."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_lines_go_to_a_file_even_while_a_bar_is_at_the_terminal(tmp_path: Path) 
     if child == 0:
         os.execve("/bin/sh", ["sh", "-c", f"{words} > {out}"], {**os.environ, "TERM": "xterm", "TMPDIR": str(tmp_path)})  # noqa: S606
     seen = b""
-    with contextlib.suppress(OSError):  # how Linux tells that the other side is gone
+    with contextlib.suppress(OSError):  # raised by Linux when the other side is closed
         while chunk := os.read(terminal, 1 << 16):
             seen += chunk
     os.close(terminal)

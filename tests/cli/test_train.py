@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt train` and `oplt learn`: what is learnt, and what is said about it."""
+"""`oplt train` and `oplt learn`: the model and the messages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_predicting_some_before_they_are_learnt_changes_nothing(tmp_path: Path) 
     target = tmp_path / "m.oplt"
     (told,) = json_lines(run("train", path, "--model", target, "--json", "-q").stdout)
     assert told["fingerprint"] == fingerprint(target) == learnt([path], features="text").fingerprint()
-    assert told["tried"] == 64  # of the second and the third 2,048
+    assert told["tried"] == 64  # examples from the second and the third batch of 2,048
     assert told["P@1"] > 0.3
 
 
@@ -110,7 +110,7 @@ def test_the_command_that_is_proposed_next_works(tmp_path: Path, texts: Path, mo
     said = run("train", table, "--model", "my model.oplt", *words).stderr
     proposed = said.strip().rpartition("Now: ")[2]
     assert proposed == "oplt predict 'my model.oplt' new --format csv --text-column 'a title'"
-    (tmp_path / "new").write_text("a title\nOn stones\n")  # whose label is not known
+    (tmp_path / "new").write_text("a title\nOn stones\n")  # its label is unknown
     assert json_lines(run(*shlex.split(proposed)[1:]).stdout)[0]["labels"] == ["biology"]
     assert run("train", texts, "--model", "m.oplt").stderr.endswith("Now: oplt predict m.oplt new.jsonl\n")
 

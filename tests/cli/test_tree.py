@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt tree` draws what it is asked to draw, wherever it is to go."""
+"""`oplt tree` draws the requested part of the tree, to any target."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Files that former versions wrote can be read, and every machine learns the same bits.
+"""Files of earlier versions can be read, and every machine learns the same bits.
 
 A file `<format version>-<settings>.oplt` is never changed. To add one: `python -m tests.compat.test_old_models`.
 """
@@ -24,7 +24,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "paper": {"arity": 2, "max_leaves": 100, "gate": 0.0, "label_memory": 0},
     "random": {"policy": "random", "label_memory": 0},
-    # The warm-up ends with the example after the file was written.
+    # The warm-up ends with the first example after the file was written.
     "forest": {"trees": 2, "warm_up": 61, "label_memory": 0},
     "text": {"features": {"ngrams": (1, 2), "chars": (3, 3), "max_features": 60}, "warm_up": 61},
     "text-hashed": {"features": {"hash_bits": 6}, "label_memory": 0},
@@ -37,7 +37,7 @@ BATCH_SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-# How files for prediction only are made of the model with default settings.
+# Options for saving the model with default settings for prediction only.
 TO_PREDICT_SETTINGS: dict[str, dict[str, Any]] = {
     "to-predict": {},
     "to-predict-half": {"prune": 0.05, "half": True},
@@ -49,7 +49,7 @@ def stream() -> list[tuple[dict[Any, float], list[Any]]]:
 
 
 def update(model: OnlinePLT, x: dict[Any, float], labels: list[Any]) -> None:
-    """Learn features, or a text of their names."""
+    """Learn features, or a text that consists of their names."""
     model.learn_one(x if model.features is None else " ".join(map(str, x)), labels)
 
 

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Calls of the API and of the shell with changed input: they succeed, or raise an OpltError and change nothing.
+"""Calls of the API and of commands with mutated input: they succeed, or raise an OpltError and change nothing.
 
 `make fuzz` runs it for a given time: python -m tests.fuzz.harness --seconds 60. It prints the seed of each
-call that broke a promise; `--seed` repeats it.
+call that violated a guarantee; `--seed` repeats it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _saved(model: OnlinePLT, folder: Path) -> bytes:
 
 
 def _changed(content: bytes, rng: random.Random) -> bytes:
-    """Change a few places of some bytes."""
+    """Mutate some bytes."""
     for _ in range(rng.randint(1, 4)):
         at, length = rng.randrange(len(content) + 1), rng.choice([0, 1, 1, 2, 8, 64])
         piece = rng.choice([rng.choice(_PIECES), rng.randbytes(rng.randint(1, 8)), content[at : at + 16] * 2])
@@ -83,7 +83,7 @@ def _changed(content: bytes, rng: random.Random) -> bytes:
 
 
 def _forged(content: bytes, rng: random.Random) -> bytes:
-    """Change arrays of a model file, and give it right checksums; or leave these as they were."""
+    """Change arrays of a model file, with or without correcting the checksums."""
     if rng.random() < 0.2:
         return _changed(content, rng)
     arrays = arrays_of(content)
@@ -103,7 +103,7 @@ def _forged(content: bytes, rng: random.Random) -> bytes:
 
 
 def _anything(rng: random.Random, depth: int = 0) -> Any:
-    """Make a value that a user may pass: valid, invalid and strange ones."""
+    """Make a value that a user might pass: valid, invalid or strange."""
     plain = ["cat", "", "\ud800", "x" * 300, 0, 3, -1, 2**70, True, 1.5, math.nan, -math.inf, 1e300, None, b"cat", 1j]
     strange = [
         np.int64(4),
@@ -224,7 +224,7 @@ CASES: dict[str, Callable[[random.Random, Path], None]] = {
 
 
 def run(name: str, seed: int) -> None:
-    """Make one call. Raises what breaks a promise."""
+    """Make one call. Raises an error if a guarantee is violated."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         CASES[name](random.Random(f"{name} {seed}"), Path(folder))  # noqa: S311 (no secret)

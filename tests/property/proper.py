@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What "proper" means, and how it is checked: the online model is that of IPLT on the final tree, bit for bit."""
+"""The definition of "proper": the online model equals that of IPLT on the final tree, bit for bit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Classifiers = Mapping[int, Cells]  # by node
 
 
 def core_classifiers(model: OnlinePLT, *, auxiliary: bool = False) -> Classifiers:
-    """Read the classifiers of all nodes, or all auxiliary ones there are."""
+    """Read the classifiers of all nodes, or all existing auxiliary ones."""
     found = {}
     for node in range(model.tree.n_nodes):
         cells = model._state().classifier(node, auxiliary=auxiliary)
@@ -38,11 +38,11 @@ def assert_proper(online: Classifiers, iplt: Classifiers) -> None:
 
 
 def assert_models_proper(online: OnlinePLT, iplt: OnlinePLT) -> None:
-    """Compare all classifiers of two models, the auxiliary ones too: which there are follows from the tree."""
+    """Compare all classifiers of two models, including the auxiliary ones, whose existence follows from the tree."""
     assert_proper(core_classifiers(online), core_classifiers(iplt))
     assert_proper(core_classifiers(online, auxiliary=True), core_classifiers(iplt, auxiliary=True))
 
 
 def _bits(cell: tuple[float, float]) -> bytes:
-    """Unlike ==, this tells 0.0 from -0.0. A double holds every float32 exactly."""
+    """Return the bits, which unlike == distinguish 0.0 from -0.0. A double represents every float32 exactly."""
     return struct.pack("<2d", *cell)

@@ -35,13 +35,13 @@ class Example(NamedTuple):
 
 Stream = list[Example]
 
-# Few features, so that examples overlap. Integers and strings, whose order by UTF-8 is not that of the alphabet.
+# Few features, so that examples overlap: integers, and strings whose UTF-8 order is not alphabetical.
 FEATURES: list[Name] = [0, 3, -7, 2**40, "a", "b", "Z", "é", "日本"]
 LABELS: list[Name] = [5, 1, -2, 2**33, "x", "y", "yy", "Ä", "語", "𝄞", "\uffff", "0", *range(100, 112)]
 SMALL_NUMBERS: list[Name] = list(range(9))
 COLUMN_LABELS: list[Name] = list(range(14))
 
-# Eighths, so that float32 holds them and their sums exactly, whatever the order.
+# Eighths, so that they and their sums are exact in float32, in any order.
 values = st.integers(-16, 16).filter(bool).map(lambda n: n / 8)
 weights = st.sampled_from([1.0, 1.0, 0.5, 3.0])
 
@@ -51,7 +51,7 @@ def rows(features: Sequence[Name] = FEATURES) -> st.SearchStrategy[dict[Name, fl
 
 
 def examples(features: Sequence[Name] = FEATURES, labels: Sequence[Name] = LABELS) -> st.SearchStrategy[Example]:
-    """Any number of labels, none and the same one twice included, any of which may be new."""
+    """Draw an example with any number of labels, including none and duplicates, any of which may be new."""
     lists = st.lists(st.sampled_from(labels), max_size=4).filter(lambda given: not is_indicator(given))
     return st.builds(Example, rows(features), lists, weights)
 
@@ -60,8 +60,8 @@ def examples(features: Sequence[Name] = FEATURES, labels: Sequence[Name] = LABEL
 def streams(
     draw: st.DrawFn, features: Sequence[Name] = FEATURES, labels: Sequence[Name] = LABELS, max_size: int = 16
 ) -> Stream:
-    """Examples, some of which come again later."""
-    size = draw(st.integers(1, max_size))  # left to itself, Hypothesis makes short lists, in which trees stay small
+    """Draw examples, some of which are repeated later."""
+    size = draw(st.integers(1, max_size))  # by default, Hypothesis draws short lists, which give small trees
     drawn = draw(st.lists(examples(features, labels), min_size=size, max_size=size))
     again = draw(st.lists(st.integers(0, len(drawn) - 1), max_size=4))
     return drawn + [drawn[i] for i in again]
@@ -73,7 +73,7 @@ numbered_streams = streams(SMALL_NUMBERS, COLUMN_LABELS)
 
 @st.composite
 def tree_settings(draw: st.DrawFn, policy: str | None = None, **fixed: Any) -> Settings:
-    """Draw settings of a tree: `arity` and `max_leaves` small, so that all ways to extend it occur."""
+    """Draw settings of a tree, with small `arity` and `max_leaves`, so that all ways to extend it occur."""
     arity = draw(st.sampled_from([2, 2, 3, 5]))
     drawn = {
         "policy": draw(st.sampled_from(POLICIES)) if policy is None else policy,
@@ -107,7 +107,7 @@ def all_settings(draw: st.DrawFn) -> Settings:
 
 @st.composite
 def label_trees(draw: st.DrawFn, labels: Sequence[Name] = LABELS[::2]) -> LabelTree:
-    """Trees of any shape over some of the labels: each joins an internal node or begins a new one below it."""
+    """Draw trees of any shape over some labels: each is added to an internal node or to a new one below it."""
     internal: list[list[Any]] = [[]]
     for label in draw(st.permutations(labels))[: draw(st.integers(1, len(labels)))]:
         node = internal[draw(st.integers(0, len(internal) - 1))]
@@ -120,7 +120,7 @@ def label_trees(draw: st.DrawFn, labels: Sequence[Name] = LABELS[::2]) -> LabelT
 
 
 def long_stream(seed: int, n_examples: int = 250, n_labels: int = 140) -> Stream:
-    """Make a stream too long for Hypothesis, in which a label's examples are alike and new labels keep coming.
+    """Make a stream too long for Hypothesis, in which a label's examples are similar and new labels keep appearing.
 
     It leads to nodes of more than 64 children, at which the core's sibling blocks change their layout.
     """
@@ -131,13 +131,13 @@ def long_stream(seed: int, n_examples: int = 250, n_labels: int = 140) -> Stream
         labels: list[Name] = [source.randrange(seen) for _ in range(source.choice([0, 1, 1, 2, 3]))] + [seen - 1]
         x: dict[Name, float] = {f"of {label}": source.randint(1, 16) / 8 for label in labels[:2]}
         x.update({source.randrange(40): source.randint(-16, 16) / 8 for _ in range(4)})
-        labels = list(dict.fromkeys(labels)) if is_indicator(labels) else labels  # which would be refused
+        labels = list(dict.fromkeys(labels)) if is_indicator(labels) else labels  # which would be rejected
         stream.append(Example(x, labels if source.random() < 0.9 else [], source.choice([1.0, 1.0, 0.5, 3.0])))
     return stream
 
 
 def learn(model: OnlinePLT, stream: Stream) -> OnlinePLT:
-    """Learn one by one, which is the plainest way."""
+    """Learn one by one, the simplest way."""
     for x, labels, weight in stream:
         model.learn_one(x, labels, weight=weight)
     return model

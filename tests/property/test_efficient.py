@@ -74,7 +74,7 @@ def test_a_fixed_tree_costs_exactly_what_iplt_costs(data: st.DataObject) -> None
 
 
 def test_a_flat_tree_costs_what_iplt_costs() -> None:
-    """One auxiliary classifier, the root's, on top of IPLT's count: the count is of what is really done."""
+    """Only the root's auxiliary classifier is added to IPLT's count, so the counts are of actual updates."""
     stream = long_stream(seed=1, n_examples=50)
     first = trained({"policy": "flat"}, stream)
     again = learn(OnlinePLT.from_tree(first.tree, policy="flat"), stream)

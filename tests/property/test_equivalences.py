@@ -74,7 +74,7 @@ def test_any_batches_equal_one_by_one(settings: Settings, stream: Stream, data: 
 
 @pytest.mark.parametrize("settings", [{}, {"policy": "random"}, {"policy": "cpet"}, {"arity": 2, "gate": 0.0}], ids=str)
 def test_a_batch_of_thousands_equals_one_by_one(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large batches are handed on in parts, and their blocks are worked on by several threads."""
+    """Large calls are split into batches, and several threads update their blocks."""
     monkeypatch.setattr("oplt.model._CHUNK", 700)
     stream = long_stream(seed=3, n_examples=1500)
     expected = fingerprint_of(settings, stream)
@@ -84,7 +84,7 @@ def test_a_batch_of_thousands_equals_one_by_one(settings: Settings, monkeypatch:
 
 @given(all_settings(), streams(), st.data())
 def test_learning_predicting_and_saving_may_alternate(settings: Settings, stream: Stream, data: st.DataObject) -> None:
-    """Whatever is asked between batches, no step that was put off is forgotten."""
+    """No deferred update is lost, whatever is called between batches."""
     model = OnlinePLT(**settings, threads=2)
     begin = 0
     while begin < len(stream):
@@ -141,7 +141,7 @@ def test_duplicates_in_a_matrix_are_summed(settings: Settings, stream: Stream, o
     for row, example in enumerate(stream):
         for column, value in example.x.items():
             entries += [(row, column, value - 5.0), (row, column, 4.0), (row, column, 1.0)]
-        entries += [(row, 1, 3.0), (row, 1, -3.0)]  # sums up to nothing, whether or not the feature is there
+        entries += [(row, 1, 3.0), (row, 1, -3.0)]  # they sum to 0, whether or not the feature is present
     order.shuffle(entries)
     entries.sort(key=lambda entry: entry[0])
     i, j, v = (np.array(part) for part in zip(*entries, strict=True))
@@ -195,7 +195,7 @@ def test_mappings_and_labels_are_not_mutated(settings: Settings, stream: Stream)
 
 
 def test_matrices_and_weights_are_not_mutated() -> None:
-    """Not even a matrix with unsorted columns, duplicates and zeros, which has to be put in order first."""
+    """Not even a matrix with unsorted columns, duplicates and zeros, which has to be canonicalised first."""
     X = sp.csr_array(
         (np.array([1.0, 2.0, 0.0, 4.0, 1.0]), np.array([3, 1, 0, 3, 3]), np.array([0, 2, 5])), shape=(2, 5)
     )

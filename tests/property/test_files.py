@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What is written is read again as it was; what is wrong is counted."""
+"""Written examples are read back unchanged; invalid lines are counted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from oplt.datasets import load_xmlc
 
 Example = tuple[Any, list[Any], float]
 
-# A byte order mark at the very beginning of a file is none of its text.
+# A byte order mark at the beginning of a file is not part of its text.
 characters = st.characters(exclude_categories=["Cs"], exclude_characters="\ufeff")
 texts = st.text(characters, max_size=20)
 names = st.text(characters, min_size=1, max_size=8)

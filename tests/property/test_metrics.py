@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The measures equal their definitions, those of scikit-learn, and themselves in whatever chunks the examples come."""
+"""The measures match their definitions and scikit-learn, and do not depend on how examples are split into chunks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NAMES: list[Label] = [0, 1, 2, 7, -3, 2**40, "a", "b", "1", "é"]
 NUMBERS: list[Label] = list(range(8))
 PROPENSITIES = metrics.propensities({name: 3 * i for i, name in enumerate(NAMES[:7])}, n_examples=50)
 
-# Sixteenths are on the bounds of bins, where bins are sixteen; 1 and 0 are clipped by the log-loss.
+# Sixteenths lie on the bounds of sixteen bins; the log-loss clips 1 and 0.
 probabilities = st.one_of(st.integers(0, 16).map(lambda n: n / 16), st.floats(0, 1, width=32))
 
 
@@ -38,7 +38,7 @@ probabilities = st.one_of(st.integers(0, 16).map(lambda n: n / 16), st.floats(0,
 def examples(draw: st.DrawFn, names: list[Label] = NAMES, most_true: int = 5) -> Example:
     predicted = draw(st.lists(st.sampled_from(names), unique=True, max_size=6))
     scores = sorted((draw(probabilities) for _ in predicted), reverse=True)
-    true = draw(st.lists(st.sampled_from(names), max_size=most_true))  # none, and the same one twice, included
+    true = draw(st.lists(st.sampled_from(names), max_size=most_true))  # including none, and duplicates
     return list(zip(predicted, scores, strict=True)), true
 
 
@@ -123,7 +123,7 @@ def test_scores_have_the_measures_of_the_functions(batch: list[Example]) -> None
 
 
 def assert_identical(one: dict[str, float], other: dict[str, float]) -> None:
-    """Bitwise equal, NaN included."""
+    """Check bitwise equality, including NaN."""
     assert {name: value.hex() for name, value in one.items()} == {name: value.hex() for name, value in other.items()}
 
 
@@ -145,7 +145,7 @@ def test_chunks_in_any_order_and_merged_equal_the_whole_to_the_bit(
 
 
 def test_many_chunks_equal_the_whole_to_the_bit() -> None:
-    """Long enough that a plain sum of floats would differ. The labels are met in another order, too."""
+    """Long enough that a plain sum of floats would differ. The labels also arrive in a different order."""
     rng = random.Random(0)  # noqa: S311 (no secret)
     batch: list[Example] = [
         ([(label, rng.random()) for label in rng.sample(range(50), 5)], rng.sample(range(50), rng.randint(0, 4)))
@@ -200,14 +200,14 @@ def test_ndcg_is_that_of_scikit_learn(batch: list[Example], k: int) -> None:
     labelled = [example for example in batch if example[1]]
     assume(labelled)
     found, Y = split(labelled)
-    # All labels need a score there: those that are not predicted come last, wrong ones first, beyond the first k.
+    # scikit-learn needs scores for all labels: those that are not predicted come last, beyond the first k.
     padded = [[*predicted, *((label, 0.0) for label in NUMBERS)] for predicted, _ in labelled]
     order = np.zeros((len(labelled), len(NUMBERS) + k))
     true = np.zeros_like(order)
     true[:, : len(NUMBERS)] = indicator(Y)
     for i, row in enumerate(padded):
         n_predicted = len(labelled[i][0])
-        order[i, len(NUMBERS) :] = 1.0  # k wrong ones between what is predicted and what is not
+        order[i, len(NUMBERS) :] = 1.0  # k wrong labels between the predicted ones and the others
         for rank, (label, _) in enumerate(row[:n_predicted]):
             order[i, label] = 10.0 - rank
     assert same(metrics.ndcg_at_k(found, Y, k), sklearn.metrics.ndcg_score(true, order, k=k, ignore_ties=True))

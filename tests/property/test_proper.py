@@ -38,7 +38,7 @@ def assert_equals_iplt_on_its_fixed_tree(online: OnlinePLT, settings: Settings, 
 
 
 def warmly_started(settings: Settings, stream: Stream, n_sample: int) -> OnlinePLT:
-    """OPLT-W: the tree and the first classifiers from a sample, the rest of the stream online."""
+    """Train OPLT-W: the tree and the first classifiers from a sample, the rest of the stream online."""
     sample = stream[:n_sample]
     model = OnlinePLT.warm_start(
         [example.x for example in sample],
@@ -123,7 +123,7 @@ def test_a_warm_start_is_proper_on_a_long_stream(policy: str, arity: int, max_le
 @pytest.mark.parametrize("max_leaves", [4, 8])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_several_new_labels_in_a_given_node_of_leaves_and_others(policy: str, max_leaves: int) -> None:
-    """Growing online never makes a node of several leaves beside internal nodes, but a user may give one."""
+    """Online growth never makes a node with several leaves beside internal nodes, but a given tree may have one."""
     settings = {"policy": policy, "arity": 4, "max_leaves": max_leaves, "gate": 0.0}
     online = OnlinePLT.from_tree(LabelTree.from_nested([["a", "b"], "c", "d"]), **settings)
     stream = [Example({"f": 1.0}, ["a"]), Example({"g": 1.0}, ["c"]), Example({"f": 1.0}, ["e", "f", "g", "h"])]
@@ -140,7 +140,7 @@ def test_a_tree_over_all_labels_is_left_as_it_is(data: st.DataObject) -> None:
 
 # --- The test can fail ------------------------------------------------------------------------------------------------
 
-# Each label is new, so that each example but the first starts classifiers from the root's auxiliary one.
+# Each label is new, so that each example except the first initialises classifiers from the root's auxiliary one.
 _STREAM_OF_NEW_LABELS = [({"a": 1.0}, ["first"]), ({"b": 1.0}, ["second"]), ({"a": 1.0, "c": 2.0}, ["third"])]
 
 

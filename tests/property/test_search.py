@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Searching the tree finds what looking at all labels would find."""
+"""Tree search equals brute force over all labels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Predicted = list[tuple[Any, float]]
 
 
 def all_labels(model: OnlinePLT, x: dict[Any, float]) -> Predicted:
-    """Probabilities of all labels, found without any pruning."""
+    """Return the probabilities of all labels, found without pruning."""
     return model.predict_one(x, threshold=0.0)
 
 
@@ -59,7 +59,7 @@ def test_probabilities_are_products_along_the_path(policy: str, data: st.DataObj
     model = trained_tree(settings, stream)
     nodes = node_probabilities(model, settings, stream, x)
     expected = {label: p for label, p in zip(model.tree.labels, nodes, strict=True) if label is not None}
-    # The core rounds each score and product to float32, here they are doubles; see the tests against the reference.
+    # The core rounds each score and product to float32; here they are doubles. See the tests against the reference.
     assert dict(all_labels(model, x)) == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
 
@@ -93,7 +93,7 @@ def test_the_best_k_are_the_first_k_of_all(policy: str, data: st.DataObject) -> 
 def test_threshold(settings: Settings, stream: Stream, x: dict[Any, float], data: st.DataObject) -> None:
     model = trained_tree(settings, stream)
     expected = all_labels(model, x)
-    # A probability that occurs is the interesting threshold: labels that just reach it belong to the answer.
+    # Use a probability that occurs as the threshold: labels that just reach it belong to the result.
     threshold = data.draw(st.sampled_from([0.0, 0.1, 0.5, 1.0, *(p for _, p in expected)]))
     k = data.draw(st.integers(1, 6))
     above = [(label, p) for label, p in expected if p >= np.float32(threshold)]
@@ -135,7 +135,7 @@ def test_the_best_k_of_many_labels(policy: str, arity: int, max_leaves: int) -> 
 
 
 def test_ties_are_in_order_of_arrival() -> None:
-    """A complete tree of 2^n labels has all leaves on one level, and without a known feature all nodes say 1/2."""
+    """A complete tree of 2^n labels has all leaves on one level, and without a known feature all nodes give 1/2."""
     arrived = [f"label {(5 * i) % 16}" for i in range(16)]
     model = OnlinePLT(policy="complete", arity=2, max_leaves=2, bias=False, label_memory=0)
     for label in arrived:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Text features against a plain version of them, whatever the texts and settings."""
+"""Text features against a reference implementation, for any texts and settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from oplt import OnlinePLT
 from oplt.text import TextFeatures
 from tests.reference import text_reference as reference
 
-# Few letters, so that words come again; all kinds of characters, of 1 to 4 bytes; those that Unicode has long had.
+# Few letters, so that words repeat; all kinds of characters, of 1 to 4 bytes, from old versions of Unicode.
 CHARACTERS = "aAbB1_ -.\t\n\0éÉßΣςЖж中あタกั\u0301\u00ad\u200b\u200d\ufeff🙂𐐀\U00020000Ⱥ\ud800"
 texts = st.lists(st.text(alphabet=CHARACTERS, max_size=30), min_size=1, max_size=12)
 ranges = st.sampled_from([(1, 1), (1, 2), (2, 2), (3, 5)])

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The measures as one would write them down: slow, obvious, one example after the other.
+"""The measures by their definitions: slow, obvious, one example after the other.
 
 An example is (predicted, true): a list of (label, probability), best first, and a collection of labels.
 """

@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The paper's algorithms as slow, obvious Python: what the core is held against.
+"""The paper's algorithms as slow, obvious Python, with which the core is compared.
 
-This is not an implementation to use. It shares nothing with the package, computes in double precision, keeps an
+Not for use. It shares nothing with the package, computes in double precision, keeps an
 auxiliary classifier in every node permanently (the paper's plain form), and recomputes everything each time. One
 function is one algorithm and has the paper's name.
 
-Comparing it with another arithmetic needs care where a step depends on which of two numbers is larger. The smallest
-distances met at such places are recorded: `Model.closest_choice` (best-greedy) and `AdaGrad.closest_to_gate`.
+A comparison with a different arithmetic needs care where a step depends on which of two numbers is larger. The smallest
+differences at such places are recorded: `Model.closest_choice` (best-greedy) and `AdaGrad.closest_to_gate`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BIAS = 2**32 - 2  # the id of the constant feature: above all others, so that it
 
 @dataclass(frozen=True)
 class Settings:
-    """As those of `oplt.OnlinePLT`, whose documentation describes them."""
+    """Settings of `oplt.OnlinePLT`, which documents them."""
 
     policy: str = "best-greedy"
     alpha: float = 0.75
@@ -54,7 +54,7 @@ class Example(NamedTuple):
 
 
 class Reader:
-    """Numbers labels and features in order of arrival, those that arrive together in their own order."""
+    """Assigns ids to labels and features in order of arrival, and in sorted order to those that arrive together."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -70,7 +70,7 @@ class Reader:
         return Example(self.row(nonzero), sorted(self.labels[name] for name in names), weight)
 
     def row(self, x: Mapping[Name, float]) -> Row:
-        """Read features. Unknown ones count for the norm only."""
+        """Read features. Unknown ones only count for the norm."""
         norm = math.sqrt(sum(value * value for value in x.values())) if self.settings.normalize else 1.0
         row = [(self.features[name], value / norm) for name, value in x.items() if value != 0 and name in self.features]
         return sorted(row) + ([(BIAS, 1.0)] if self.settings.bias else [])
@@ -128,7 +128,7 @@ def estimate(classifier: Classifier, x: Row) -> float:
 
 @dataclass
 class AdaGrad:
-    """A_online: a step of AdaGrad on the logistic loss, left out where the gradient is below the gate."""
+    """A_online: an AdaGrad step on the logistic loss, skipped if the gradient is below the gate."""
 
     learning_rate: float
     eps: float
@@ -136,7 +136,7 @@ class AdaGrad:
     closest_to_gate: float = math.inf
 
     def update(self, classifier: Classifier, x: Row, target: int, weight: float) -> None:
-        """Learn that the target of x is 0 or 1."""
+        """Update the classifier with target 0 or 1 for x."""
         s = score(classifier, x)
         gradient = -sigmoid(-s) if target == 1 else sigmoid(s)
         if self.gate > 0:
@@ -374,13 +374,13 @@ def select_best(model: Model, v: int, x: Row) -> int:
 
 
 def balance(model: Model, v: int, child: int) -> float:
-    """How much the child lacks leaves, as the authors' program has it: the paper prints another formula."""
+    """Compute the balance as in the authors' code, which differs from the formula in the paper."""
     mean = model.tree.n_leaves(v) / len(model.tree.children[v])
     return math.log(mean / model.tree.n_leaves(child))
 
 
 def looks_the_same(model: Model, a: int, b: int, x: Row) -> bool:
-    """Whether the scores of two nodes come from the same numbers: then they tie exactly in any arithmetic."""
+    """Whether the scores of two nodes are computed from the same numbers, so that they tie in any arithmetic."""
     alpha = model.settings.alpha
     first, second = model.classifiers[a], model.classifiers[b]
     same_fit = all(first.get(feature, [0.0])[0] == second.get(feature, [0.0])[0] for feature, _ in x)
@@ -417,7 +417,7 @@ class SplitMix64:
 def predict_top_labels(tree: Tree, classifiers: Mapping[int, Classifier], k: int, x: Row) -> list[tuple[int, float]]:
     """Algorithm 10: uniform-cost search for the k most probable labels."""
     found: list[tuple[int, float]] = []
-    # Among equals, internal nodes come first, then labels by id: so no tie is decided before all of it is known.
+    # In a tie, internal nodes come first, then labels by id, so that all tied labels are known before one is chosen.
     queue: list[tuple[float, bool, int, int]] = []
 
     def add(v: int, probability: float) -> None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The core against the paper's pseudo-code: the same trees exactly, the same numbers but for float32's rounding."""
+"""The core against the paper's pseudo-code: exactly the same trees, and the same numbers up to float32 rounding."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from tests.property.strategies import (
 from tests.reference import oplt_reference as reference
 
 # Float32 rounds by 6e-8 of a number. A score sums a few products, a step divides by sqrt(eps + G) >= 0.1 and so may
-# enlarge an error tenfold, and a stream has some tens of steps: 1e-4 of the number leaves a margin. What is near 0
-# because large numbers cancel has their error, hence the absolute part.
+# enlarge an error tenfold, and a stream has some tens of steps: 1e-4 of the number leaves a margin. A number near 0
+# from the cancellation of large ones has their error, hence the absolute part.
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 PROBABILITY_ABSOLUTE = 1e-6
 
-# Where two numbers are compared (which child is better, is the gradient below the gate), float32 and float64 may
-# legitimately disagree if they are so close. Rounding moves them by less than 1e-6.
+# When two numbers are compared (which child is better, is the gradient below the gate), float32 and float64 may
+# legitimately disagree if the numbers are this close. Rounding changes them by less than 1e-6.
 TOO_CLOSE = 1e-4
 
 
 class Oracle:
-    """The reference, taught the same stream."""
+    """The reference, trained on the same stream."""
 
     def __init__(self, settings: Settings, stream: Stream) -> None:
         self.settings = reference.Settings(**settings)
@@ -69,7 +69,7 @@ def assert_same_tree(core: OnlinePLT, oracle: Oracle) -> None:
 
 
 def assert_same_classifiers(core: Classifiers, expected: Mapping[int, reference.Classifier]) -> None:
-    """Compare those that the core has; the reference has all auxiliary ones."""
+    """Compare the classifiers that the core has; the reference has all auxiliary ones."""
     for node, cells in core.items():
         assert cells.keys() == expected[node].keys()
         for feature, cell in cells.items():
@@ -107,7 +107,7 @@ def test_online(policy: str, data: st.DataObject) -> None:
 
 @given(data=st.data())
 def test_on_a_given_tree(data: st.DataObject) -> None:
-    """IPLT: the core's on a tree that it is given, the reference's on the same one."""
+    """IPLT on the same given tree, by the core and by the reference."""
     settings = data.draw(tree_settings())
     stream = data.draw(streams())
     oracle = Oracle(settings, stream)
@@ -122,7 +122,7 @@ def test_on_a_given_tree(data: st.DataObject) -> None:
         assert_same_classifiers(core_classifiers(fixed), expected)
 
 
-# In this stream nothing is too close to call, which is asserted, not assumed.
+# Asserts that no comparison in this stream is too close to call.
 @pytest.mark.parametrize(("policy", "arity", "max_leaves"), SHAPES)
 def test_on_a_long_stream(policy: str, arity: int, max_leaves: int) -> None:
     settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves, "gate": 0.0}

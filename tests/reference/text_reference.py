@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Text features, plain and slow: what `oplt.text.TextFeatures` is to do."""
+"""A slow reference implementation of `oplt.text.TextFeatures`."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class TextFeatures:
     inherited: list[int] = field(default_factory=list)
 
     def learn(self, text: str) -> dict[str, float]:
-        """Count a text, and make its row of the counts afterwards."""
+        """Count a text, and compute its row from the updated counts."""
         self.n_texts += 1
         found = terms(text, self.ngrams, self.chars, symbols=self.symbols)
         present = {name for name in found if name in self.names}

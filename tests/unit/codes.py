@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The codes of the errors, as the sources have them."""
+"""The error codes in the sources."""
 
 from __future__ import annotations
 

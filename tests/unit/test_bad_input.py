@@ -24,7 +24,7 @@ def trained() -> OnlinePLT:
 
 
 def csr(data: list[float], indices: list[int], indptr: list[int], shape: tuple[int, int]) -> sp.csr_array:
-    """Make a matrix of arrays that SciPy would reject: it does not check arrays that are assigned afterwards."""
+    """Make a matrix from arrays that SciPy would reject, but does not check when they are assigned afterwards."""
     matrix = sp.csr_array((np.ones(len(data)), np.zeros(len(data), int), indptr), shape)
     matrix.data = np.array(data)
     matrix.indices = np.array(indices)
@@ -260,7 +260,7 @@ def test_a_misspelt_setting_is_named_with_what_is_meant(method: str, args: list[
 def test_a_bad_tree_is_refused(parents: list[int], labels: list[Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message) as raised:
         LabelTree(parents, labels)
-    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)  # errors of workers travel
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)  # errors of worker processes are pickled
 
 
 def test_a_list_that_holds_itself_or_is_held_twice_is_refused() -> None:

@@ -36,7 +36,7 @@ def stream(n: int, seed: int = 0) -> Stream:
 
 @contextmanager
 def beside(work: Callable[[], Any]) -> Iterator[threading.Thread]:
-    """Run something in another thread; what it raises is raised here."""
+    """Run something in another thread; its exceptions are raised here."""
     failures: list[BaseException] = []
 
     def run() -> None:
@@ -272,7 +272,7 @@ def test_a_call_on_several_threads_raises_in_the_child_of_a_signal_handler(funct
     model = OnlinePLT(threads=2)
     model.learn_many(rows[:1000], labels[:1000])
     calls: dict[str, Callable[[], Any]] = {
-        "_learn": lambda: model.learn_many(10 * rows, 10 * labels),  # longer than it takes to look for signals
+        "_learn": lambda: model.learn_many(10 * rows, 10 * labels),  # longer than between two checks for signals
         "_predict": lambda: model.predict_many(rows),
     }
 
@@ -283,7 +283,7 @@ def test_a_call_on_several_threads_raises_in_the_child_of_a_signal_handler(funct
 
     deadline = time.monotonic() + DEADLINE
     code = 3
-    while code == 3 and time.monotonic() < deadline:  # the fork may come just before the core is called
+    while code == 3 and time.monotonic() < deadline:  # the fork may happen just before the core is called
         code = ForkingHandler(function).fork_during(calls[function], is_usable)
     assert code == 0
 
@@ -333,7 +333,7 @@ def test_models_may_be_used_and_the_process_forked_again_while_it_forks() -> Non
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_models_may_be_made_while_the_process_forks(monkeypatch: pytest.MonkeyPatch) -> None:
     failures: list[Any] = []
-    monkeypatch.setattr(sys, "unraisablehook", failures.append)  # where errors of a fork's hooks go
+    monkeypatch.setattr(sys, "unraisablehook", failures.append)  # receives errors of fork hooks
     models = [OnlinePLT() for _ in range(10)]
     before = sys.getprofile()
     sys.setprofile(lambda *_: models.append(OnlinePLT()))  # at every step of the hooks, as another thread could

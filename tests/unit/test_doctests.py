@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The examples in the docstrings of the installed package run and say the truth."""
+"""The examples in the docstrings of the installed package run and are correct."""
 
 from __future__ import annotations
 

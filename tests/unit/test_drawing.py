@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Drawings of trees: what is drawn, what is left out, and that no label can break out of its place."""
+"""Drawings of trees: what is drawn, what is left out, and that labels are escaped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
-from xml.etree import ElementTree as ET  # our own pictures: nothing hostile can be in them that we did not put there
+from xml.etree import ElementTree as ET  # safe: parses only our own pictures
 
 import pytest
 
@@ -34,7 +34,7 @@ HOSTILE = [
     '"]; evil [label="',
     "{{ data }}",
     "tab\tnull\x00bell\x07",
-    "\u202egnp.exe",  # turns the direction of what follows
+    "\u202egnp.exe",  # reverses the direction of the text that follows
     "日本語 ärger 🌳",
     "]]>",
 ]
@@ -178,7 +178,7 @@ def test_deep_nodes_tell_their_level_instead_of_being_indented() -> None:
 
 
 def test_the_way_to_a_deep_label_is_found_quickly() -> None:
-    tree = comb(30_000)  # for which looking through a list would take minutes
+    tree = comb(30_000)  # a linear search per node would take minutes
     started = time.perf_counter()
     for draw in (as_text, as_svg, as_dot):
         draw(tree, label="end")
@@ -231,7 +231,7 @@ def test_labels_cannot_break_out_of_dot() -> None:
     dot = as_dot(HOSTILE_TREE)
     head, *lines, end = dot.splitlines()[1:]
     assert (head[:9], end) == ('  label="', "}")
-    node = re.compile(r'  \d+ \[label="((?:[^"\\]|\\["\\])*)"\];')  # a backslash only before a quote or another one
+    node = re.compile(r'  \d+ \[label="((?:[^"\\]|\\["\\])*)"\];')  # a backslash only before a quote or a backslash
     found = [match[1] for line in lines if (match := node.fullmatch(line))]
     edges = [line for line in lines if re.fullmatch(r"  \d+ -> \d+;", line)]
     assert len(found) + len(edges) == len(lines)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Errors are data: they can be read, sent and kept, and the message is made of their fields."""
+"""Errors are data: they can be read, pickled and stored, and the message is made from their fields."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_place_or_an_advice_can_be_added_and_the_error_stays_as_it_was() -> No
         (
             lambda: PLT.fit([{"a": 1}], ["x"], trees=LabelTree.from_nested(["y", "z"])),
             InvalidInputError,
-            {"code": "input-refused", "where": None},  # of the core
+            {"code": "input-refused", "where": None},  # raised by the core
         ),
     ],
 )

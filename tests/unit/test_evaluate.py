@@ -26,7 +26,7 @@ Label = str | int
 
 
 class Parrot:
-    """Predicts the labels that it learnt last, then those before, and tells what it was asked to do."""
+    """Predicts the labels in reverse order of learning, and logs its calls."""
 
     def __init__(self) -> None:
         self.said: deque[Label] = deque()
@@ -93,7 +93,7 @@ def test_the_order_of_calls_with_late_labels() -> None:
         ("learn", "x0"),  # after two further examples were predicted
         ("predict", "x3"),
         ("learn", "x1", 2.0),
-        ("learn", "x2"),  # the end: those that wait
+        ("learn", "x2"),  # at the end: the pending ones
         ("learn", "x3"),
     ]
 

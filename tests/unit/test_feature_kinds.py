@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""A model knows whether its features are names or numbers, and how many columns its arrays have had."""
+"""A model knows whether its features are names or numbers, and how many columns its arrays have."""
 
 from __future__ import annotations
 

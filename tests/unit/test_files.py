@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Where files come from and how they are packed; which format they are taken for."""
+"""Sources and compression of files, and detection of their format."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_long_examples_make_small_batches() -> None:
 
 
 class Endless(io.RawIOBase):
-    """So many lines that are never all there."""
+    """A stream of many lines that are never all in memory."""
 
     def __init__(self, line: bytes, n_lines: int) -> None:
         self._line, self._n_left = line, n_lines
@@ -164,7 +164,7 @@ def test_a_pipe_is_read_as_lines_come(tmp_path: Path) -> None:
 
     def write() -> None:
         with path.open("wb", buffering=0) as pipe:
-            for byte in JSON * 5:  # the lines that tell the format
+            for byte in JSON * 5:  # the lines from which the format is detected
                 pipe.write(bytes([byte]))
             pipe.write(JSON)
             assert go_on.wait(30)
@@ -173,7 +173,7 @@ def test_a_pipe_is_read_as_lines_come(tmp_path: Path) -> None:
     writer = threading.Thread(target=write)
     writer.start()
     with files.read(path, batch=12) as reader:
-        assert len(next(reader)) == 12  # the rest is not waited for
+        assert len(next(reader)) == 12  # without waiting for the rest
         go_on.set()
         assert len(next(reader)) == 2
     writer.join()
@@ -263,7 +263,7 @@ def test_a_guess_is_never_silent(tmp_path: Path, name: str, content: str, reason
 
 
 def test_a_live_source_gives_what_is_here() -> None:
-    """Each batch is what has come; half a line waits for its other half."""
+    """Each batch has the lines that have arrived; half a line waits for its other half."""
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as source, os.fdopen(writing, "wb", buffering=0) as target:
         target.write(b"\xef\xbb\xbf" + JSON + b'{"text": "b",')
@@ -304,7 +304,7 @@ def test_the_share_that_was_read(tmp_path: Path, name: str) -> None:
     table = pa.table({"text": ["a"], "label": ["x"]})
     pq.write_table(table, tmp_path / "t.parquet")
     with files.read(tmp_path / "t.parquet") as reader:
-        assert reader.share_read is None  # it is not read from its beginning to its end
+        assert reader.share_read is None  # unknown, because it is not read sequentially
 
 
 def test_a_part_of_a_batch() -> None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What each format holds, and what is said about lines that are not in it."""
+"""The content of each format, and the errors for invalid lines."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_csv_may_be_divided_by_semicolons() -> None:
     expected = [("a; b, c", ["x", "y"], 2.0), ("d, e", ["z"], 1.0)]
     assert examples(table) == examples(table, format="csv") == expected
     assert examples('"text";"labels, too"\na;b\n', columns=files.Columns(labels="labels, too"))[0][1] == ["b"]
-    assert examples("text,a;b,labels\nc,d,x;y\n") == [("c", ["x", "y"], 1.0)]  # the comma comes first
+    assert examples("text,a;b,labels\nc,d,x;y\n") == [("c", ["x", "y"], 1.0)]  # the comma takes precedence
 
 
 def test_plain_lines() -> None:
@@ -236,7 +236,7 @@ def test_many_open_quotes_are_each_skipped() -> None:
 
 
 def test_a_quoted_cell_may_have_many_lines_with_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each line adds to the work once: a cell is divided when its end is there, not at every quote before."""
+    """Linear time: a cell is split when its end has been read, not at every quote before."""
     divided: list[str] = []
     monkeypatch.setattr(_table, "cells", lambda text, delimiter: divided.append(text) or cells(text, delimiter))
     cell = 'he said ""yes"",\n""""\n' * 500

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Files that are nearly in a format: what is read as it is meant, and what is said about the rest."""
+"""Files that are nearly in a format: what is read as intended, and the errors for the rest."""
 
 from __future__ import annotations
 

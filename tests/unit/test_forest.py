@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""What goes beyond the paper besides the label memory: several trees, a warm-up."""
+"""Extensions beyond the paper besides the label memory: several trees, a warm-up."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_probabilities_are_the_mean_of_the_trees(stream: list[Example]) -> None:
         assert dict(forest.predict_one(x, threshold=0.0)) == means
         best = forest.predict_one(x, k=4)
         assert [p for _, p in best] == sorted((p for _, p in best), reverse=True)
-        assert all(p <= means[label] for label, p in best)  # less if a tree does not name it
+        assert all(p <= means[label] for label, p in best)  # less if a tree does not return it
 
 
 # --- Warm-up ----------------------------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def test_columns_of_zeros_and_ones_are_indicators(make: Make) -> None:
     assert "row 2, column 0 of Y: a matrix of labels must contain only 0 and 1, got 2.0" in refused(
         make(COLUMNS), wrong
     )
-    unknown = make({"sports": [1, 0, 1], "politics": [0, None, 1]})  # nobody has said that it does not apply
+    unknown = make({"sports": [1, 0, 1], "politics": [0, None, 1]})  # a missing value is not a negative label
     message = refused(make(COLUMNS), unknown)
     assert message.startswith("row 1 of column 'politics' of Y: the value is null. Drop the row, or fill in 0 if")
 

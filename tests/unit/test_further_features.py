@@ -77,7 +77,7 @@ def test_further_features_take_linear_time(settings: dict[str, int]) -> None:
     begin = time.process_time()
     for _ in range(4):
         model.learn_one(x, "a")
-    assert time.process_time() - begin < 10  # in quadratic time, each is a matter of seconds
+    assert time.process_time() - begin < 10  # in quadratic time, each would take seconds
 
 
 def test_a_text_without_further_features_is_as_before() -> None:

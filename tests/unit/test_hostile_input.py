@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Maliciously crafted input: it costs no more time and memory than other input of its size."""
+"""Maliciously crafted input takes no more time and memory than other input of its size."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INVERSE = pow(_ODD, -1, 2**64)
 
 
 def seconds(run: Callable[[], object]) -> float:
-    """Time something, twice, and return the shorter time: others use the machine, too."""
+    """Time something twice and return the shorter time, because the machine may be busy."""
     times = []
     for _ in range(2):
         begin = time.process_time()
@@ -106,7 +106,7 @@ print(int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0
 
 
 def repeated(value: str, n: int) -> pa.DictionaryArray:
-    """Make a column that has one value everywhere, and takes the room of one."""
+    """Make a column that repeats one value and takes the memory of one."""
     return pa.DictionaryArray.from_arrays(pa.array([0] * n, pa.int32()), pa.array([value]))
 
 
@@ -189,7 +189,7 @@ def fragile() -> list[tuple[object, object]]:
     made.append(({"a": 1.0}, Raising(["a"])))
     made.append(({Index(1, lambda: 1 / 0): 1.0}, ["a"]))
     emptied: dict[object, object] = {}
-    emptied[Index(1, emptied.clear)] = bytes(50 << 20)  # so large that its memory goes back to the system
+    emptied[Index(1, emptied.clear)] = bytes(50 << 20)  # so large that its memory is returned to the system
     made.append((emptied, ["a"]))
     return made
 
@@ -247,7 +247,7 @@ def test_an_array_is_no_integer() -> None:
 
 
 def forged(settings: bytes, folder: Path) -> Path:
-    """Make a model file with these settings, and right checksums."""
+    """Make a model file with these settings and valid checksums."""
     model = OnlinePLT()
     model.learn_one({"a": 1.0}, "b")
     model.save(folder / "m.oplt")

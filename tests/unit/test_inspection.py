@@ -56,7 +56,7 @@ def test_a_model_of_texts_keeps_text_features_in_the_place_of_names() -> None:
     assert found.takes == "texts"
     assert found.changed == {"features": {"ngrams": (1, 2)}}
     assert model.features is not None
-    assert found.memory["features"] >= model.features.memory_bytes > 0  # a copy has no room to spare
+    assert found.memory["features"] >= model.features.memory_bytes > 0  # a copy has no spare capacity
 
 
 def test_default_text_features_are_a_change_without_changes() -> None:

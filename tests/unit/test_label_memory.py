@@ -100,7 +100,7 @@ def test_the_best_ten_do_not_depend_on_how_many_are_asked_for(stream: list[Examp
         assert model.predict_one(x, threshold=0.0)[:10] == ten
 
 
-@pytest.mark.parametrize("size", [1e-30, 1e11])  # the largest value that is taken is 1e12
+@pytest.mark.parametrize("size", [1e-30, 1e11])  # the largest valid value is 1e12
 def test_features_may_be_of_any_size(stream: list[Example], size: float) -> None:
     rows, labels = zip(*stream[:300], strict=True)
     model = OnlinePLT(normalize=False)
@@ -111,7 +111,7 @@ def test_features_may_be_of_any_size(stream: list[Example], size: float) -> None
         assert all(0 <= probability <= 1 for _, probability in found)
 
 
-@pytest.mark.parametrize("weight", [1e-45, 1e-30, 1e6])  # the least above 0 that is taken, and the most
+@pytest.mark.parametrize("weight", [1e-45, 1e-30, 1e6])  # including the smallest and the largest valid weight
 def test_weights_may_be_of_any_size(stream: list[Example], weight: float) -> None:
     rows, labels = zip(*stream[:300], strict=True)
     model = OnlinePLT()
@@ -139,7 +139,7 @@ def test_that_no_label_applies_is_learnt(stream: list[Example]) -> None:
 
 
 def test_probabilities_come_true(stream: list[Example]) -> None:
-    """Better than those of the tree, and about as often as they say."""
+    """They are better than those of the tree, and well calibrated."""
     losses, errors = [], []
     for size in (0, 64):
         scores = Scores(k=5)

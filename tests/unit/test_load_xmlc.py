@@ -39,7 +39,7 @@ def labels_of(matrix: Any) -> list[list[int]]:
 
 
 def parse(text: bytes, threads: int = 1, chunk_bytes: int = 1) -> tuple[Any, ...]:
-    """All that the core gives for a text, as lists."""
+    """Parse a text with the core, and return its results as lists."""
     x, y, shape = _core.parse_text(np.frombuffer(text, dtype=np.uint8), threads, chunk_bytes)
     return tuple(part.tolist() for part in (*x, *y)), shape
 
@@ -226,7 +226,7 @@ def test_the_first_wrong_line_is_reported_whoever_finds_one(threads: int, chunk_
 def rounded(text: str) -> float:
     """Find the float32 nearest to a decimal number, ties to even, by exact arithmetic."""
     exact = Fraction(text)
-    guess = np.float32(float(exact))  # perhaps rounded twice: then a neighbour is right
+    guess = np.float32(float(exact))  # possibly rounded twice: then a neighbour is correct
     with np.errstate(over="ignore", under="ignore"):
         near = [guess, np.nextafter(guess, np.float32(-np.inf)), np.nextafter(guess, np.float32(np.inf))]
     finite = [value for value in near if np.isfinite(value)]
@@ -234,7 +234,7 @@ def rounded(text: str) -> float:
 
 
 def halfway(bits: int, digits: str) -> str:
-    """Write the middle between two floats, exactly, with more digits behind it."""
+    """Format the exact midpoint of two floats, followed by more digits."""
     low, high = np.array([bits, bits + 1], dtype=np.uint32).view(np.float32).tolist()
     middle = (Fraction(low) + Fraction(high)) / 2
     n_places = middle.denominator.bit_length() - 1  # a power of two

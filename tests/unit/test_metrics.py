@@ -92,7 +92,7 @@ def test_scores_travel_between_processes() -> None:
     assert again.result() == scores.result()
     again.merge(scores)
     assert again.n_examples == 2 * scores.n_examples
-    assert again.result() == scores.result()  # of the same examples twice, all measures are those of once
+    assert again.result() == scores.result()  # counting the same examples twice does not change any measure
 
 
 def test_nothing_measured_is_nan() -> None:
@@ -103,7 +103,7 @@ def test_nothing_measured_is_nan() -> None:
 
 
 def test_propensities_follow_the_formula() -> None:
-    """Of the paper's appendix, with 1 / p = q = 1 + C·(N_j + B)^(-A)."""
+    """The formula of the paper's appendix, with 1 / p = q = 1 + C·(N_j + B)^(-A)."""
     a, b = PROPENSITY_PARAMETERS["Amazon-670K"]
     assert (a, b) == (0.6, 2.6)
     found = propensities({"x": 4, 7: 0}, 100, a, b)
@@ -212,7 +212,7 @@ def test_bad_settings_are_refused() -> None:
         with pytest.raises(InvalidInputError, match="made with different propensities"):
             Scores(propensities={"a": 0.5}).merge(Scores(propensities=other))
     one, another = (Scores(propensities=Propensities({"a": 0.5}, unseen=unseen)) for unseen in (0.1, 0.2))
-    with pytest.raises(InvalidInputError, match="made with different propensities"):  # of labels that are not named
+    with pytest.raises(InvalidInputError, match="made with different propensities"):  # of unnamed labels
         one.merge(another)
     with pytest.raises(InvalidParameterError, match="n_examples must be at least 3"):
         propensities([1], n_examples=2)

@@ -23,7 +23,7 @@ def test_every_policy_learns_a_stream_whose_labels_emerge(policy: str) -> None:
     for x, labels in islice(stream, 2500):
         model.learn_one(x, labels)
     hits = [model.predict_one(x, k=1)[0][0] in labels for x, labels in stream]
-    # Half of what any of them reaches on this stream (0.86 to 0.93): chance is 0.1.
+    # About half of what each policy reaches on this stream (0.86 to 0.93); chance is 0.1.
     assert np.mean(hits) > 0.45
 
 
@@ -32,13 +32,13 @@ def test_the_counts() -> None:
     model.learn_many([{"a": 1.0, "b": 2.0}, {"b": 1.0}, {"c": 1}], [["x", "y"], [], ["z"]])
     assert (model.n_labels, model.n_features, model.n_examples, model.depth) == (3, 3, 3, 2)
     assert (model.tree.n_labels, model.tree.depth) == (3, 2)
-    # At most one for each feature (and the bias) of each classifier, auxiliary ones included.
+    # At most one for each feature (and the bias) of each classifier, including auxiliary ones.
     assert 0 < model.n_cells <= 4 * 2 * model.tree.n_nodes
     assert model.memory_bytes > 8 * model.n_cells
     assert repr(model) == "<OnlinePLT(arity=2, max_leaves=2): 3 labels, 3 features, 3 examples, depth 2>"
 
 
-@pytest.mark.filterwarnings("ignore::oplt.OpltWarning")  # of 0 and "0"
+@pytest.mark.filterwarnings("ignore::oplt.OpltWarning")  # about 0 and "0"
 def test_names_come_back_as_they_were_given() -> None:
     names = ["ärger", "日本", 0, -5, 2**62, "0", "a b\n"]
     model = OnlinePLT()
@@ -199,7 +199,7 @@ def test_the_paper_preset() -> None:
 
 
 class Repeating(Mapping[str, float]):
-    """A mapping whose keys come up twice, as some multi-dictionaries have it."""
+    """A mapping that yields keys twice, as some multi-dictionaries do."""
 
     def __getitem__(self, key: str) -> float:
         return {"a": 1.0, "b": 2.0}[key]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The tables of the paper come out for data sets that the benchmarks have never heard of."""
+"""The tables of the paper can be computed for data sets that the benchmarks do not know."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_tables_of_any_data_set(tmp_path: Path) -> None:
         if name == "mine":
             its = found[("Amazon-670K", *run_of)]
             assert its["P@1"] == mine["P@1"] > 0
-            assert its["PSP@1"] != mine["PSP@1"]  # this data set has an A and a B of its own
+            assert its["PSP@1"] != mine["PSP@1"]  # this data set has its own A and B
     if importlib.util.find_spec("matplotlib") is not None:
         assert (out / "depth-against-alpha.svg").read_text().count("depth of the tree -->") == 2
 

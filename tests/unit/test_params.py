@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""A setting is declared once: signatures, docstrings, checks and files follow the declaration."""
+"""A setting is declared once: signatures, docstrings, checks and files are derived from the declaration."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_summary_is_a_sentence_that_stands_alone(setting: Setting) -> None:
     assert setting.summary.endswith(".")
     assert setting.summary[0].isupper()
     assert ". " not in setting.summary
-    assert "`" not in setting.summary  # it is the help of an option, too
+    assert "`" not in setting.summary  # also used as the help of an option
 
 
 @pytest.mark.parametrize("setting", ALL, ids=lambda setting: setting.name)

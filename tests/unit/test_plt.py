@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Batch training, against scikit-learn's LIBLINEAR and an obvious version of the whole; models for prediction."""
+"""Batch training, against scikit-learn's LIBLINEAR and a simple reference implementation; models for prediction."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def with_bias(X: Any) -> Matrix:
 
 
 def liblinear(loss: str, X: Matrix, y: npt.NDArray[np.bool_], cost: float, weights: Matrix) -> Matrix:
-    """Return the weights; the constant is a feature like others, whose weight is regularised, too."""
+    """Return the weights; the constant is an ordinary feature, whose weight is regularised, too."""
     if loss == "squared-hinge":
         solver = LinearSVC(C=cost, tol=1e-9, fit_intercept=False, max_iter=1_000_000, dual=True, random_state=0)
     else:
         solver = LogisticRegression(
             C=cost, tol=1e-9, fit_intercept=False, max_iter=1_000_000, solver="liblinear", dual=True, random_state=0
         )
-    if y.all() or not y.any():  # scikit-learn refuses one class: the mirror image of each row is of the other class
+    if y.all() or not y.any():  # scikit-learn rejects a single class: add the negated rows as the other one
         X, y, weights = np.vstack([X, -X]), np.concatenate([y, ~y]), np.concatenate([weights, weights])
         solver.C = cost / 2
     return solver.fit(X, y, sample_weight=weights).coef_[0]
@@ -138,7 +138,7 @@ def test_the_whole_equals_an_obvious_version(loss: str, unlabelled: bool) -> Non
     expected = np.ones((N_ROWS, TREE.n_nodes))
     for node in range(TREE.n_nodes):
         if node == 0 and not unlabelled:
-            continue  # some label applies, for certain
+            continue  # P(some label is relevant) is exactly 1
         of_parent = expected[:, TREE.parents[node]] if node else 1
         expected[:, node] = of_parent * probabilities(loss, with_bias(X) @ node_weights(loss, X, Y, node))
     leaves, labels = TREE.leaves()
@@ -319,7 +319,7 @@ def test_an_interrupted_training_ends_inside_a_node(
     Y = [list(range(rng.integers(least_labels, 3))) for _ in range(2000)]
     tree = LabelTree.from_nested([0, 1])
     soon_ctrl_c()
-    with pytest.raises(KeyboardInterrupt):  # by itself it would end after days
+    with pytest.raises(KeyboardInterrupt):  # otherwise it would take days
         PLT.fit(
             X,
             Y,
@@ -378,10 +378,10 @@ def test_half_precision_changes_sizes_much_and_answers_little(whole: PLT, tmp_pa
     assert half.memory_bytes < single.memory_bytes
     single.save(tmp_path / "single")
     half.save(tmp_path / "half")
-    # Names, masks and tables are the same: half saves 2 bytes for each weight, less what rows are padded by.
+    # Names, masks and tables are the same: half saves 2 bytes for each weight, minus padding of rows.
     saved = (tmp_path / "single").stat().st_size - (tmp_path / "half").stat().st_size
     assert saved > single.n_cells
-    # Each weight is wrong by 1/2048 of itself at most, and the scores of these examples are below 5.
+    # The relative error of each weight is at most 1/2048, and the scores of these examples are below 5.
     np.testing.assert_allclose(all_probabilities(half), all_probabilities(single), rtol=0, atol=0.005)
     assert half.fingerprint() != single.fingerprint()
 

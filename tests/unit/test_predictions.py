@@ -103,7 +103,7 @@ def test_a_matrix_has_a_column_for_each_label() -> None:
     assert labels == ["a", 2, "b", "c", "d"]
     assert matrix.shape == (4, 5)
     assert matrix.dtype == np.float32
-    assert matrix.nnz == len(FOUND.labels)  # those of probability 0, too
+    assert matrix.nnz == len(FOUND.labels)  # including those of probability 0
     assert matrix.toarray().tolist() == [[dict(row).get(label, 0) for label in labels] for row in ROWS]
     wider, given_labels = FOUND.to_csr(labels=["z", "d", "c", "b", 2, "a"])
     assert given_labels == ["z", "d", "c", "b", 2, "a"]

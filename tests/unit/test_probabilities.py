@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Probabilities can be trusted: when little is known, after several passes, and where labels are exclusive."""
+"""Probabilities are calibrated: for rows with few known features, after several passes, and for exclusive labels."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_less_is_known_the_nearer_to_the_base_rates(stream: list[Example]) -
 
 
 def test_ranking_learns_from_the_first_pass_alone(stream: list[Example]) -> None:
-    """Probabilities stay about true, however often the same examples are learnt."""
+    """Probabilities stay calibrated, however often the same examples are learnt."""
     rows, labels = [x for x, _ in stream[2500:]], [y for _, y in stream[2500:]]
     model = OnlinePLT()
     errors = []
@@ -120,7 +120,7 @@ def test_probabilities_of_exclusive_labels_sum_up_to_at_most_one(n_labels: int) 
     random = np.random.default_rng(n_labels)
     model = OnlinePLT()
     X = random.normal(size=(1500, 12))
-    y = random.integers(n_labels, size=1500)  # some of it can be learnt
+    y = random.integers(n_labels, size=1500)  # partly learnable
     X[:, 0] += y % 3
     model.learn_many(X[:1000], y[:1000].tolist())
     for asked in ({"k": 5}, {"k": 10}, {"k": 50}, {"k": n_labels}, {"threshold": 0.0}):

@@ -41,7 +41,7 @@ def names_of(text: str, **settings: Any) -> set[Any]:
         ("cafe\u0301 café", {"cafe\u0301", "café"}),
         ("co\u00adoperate می\u200cخواهم", {"cooperate", "میخواهم"}),
         ("❤\ufe0f 👩\u200d💻 ok", {"❤", "👩", "💻", "ok"}),
-        ("a\ud800b \udfff", {"a", "b"}),  # lone surrogates are no characters
+        ("a\ud800b \udfff", {"a", "b"}),  # lone surrogates are not characters
         ("nul\0byte", {"nul", "byte"}),
         ("𝒳 𐐀", {"𝒳", "𐐨"}),
         ("", set()),
@@ -54,7 +54,7 @@ def test_words_of_all_scripts_are_found(text: str, words: set[str]) -> None:
 
 @pytest.mark.parametrize("symbols", [False, True])
 def test_every_old_character_is_what_python_says_it_is(*, symbols: bool) -> None:
-    """Of the characters of Unicode 3.2, since newer versions of Python know more than the library does."""
+    """Only characters of Unicode 3.2, because newer versions of Python know more than the library."""
     old = [c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.ucd_3_2_0.category(c) not in ("Cn", "Cs")]
     texts = [f"a{c}b {c}{c} {c}\u0301 {c.upper()}" for c in old]
     features = TextFeatures(idf=False, sublinear=False, symbols=symbols)
@@ -122,7 +122,7 @@ def test_hashing_bounds_the_features_and_adds_up_what_collides() -> None:
     assert sorted(features.names) == list(range(16))
     wide = TextFeatures(hash_bits=31, idf=False, sublinear=False).learn(texts)
     plain = TextFeatures(idf=False, sublinear=False).learn(texts)
-    assert wide.n_features == plain.n_features  # no two of so few collide
+    assert wide.n_features == plain.n_features  # so few terms do not collide
     assert np.sort(wide.transform(texts).data) == pytest.approx(np.sort(plain.transform(texts).data))
 
 

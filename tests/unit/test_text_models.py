@@ -23,7 +23,7 @@ from tests.unit.texts import LABELS, SETTINGS, TEXTS, as_dicts, texts_and_labels
 
 @pytest.mark.parametrize("settings", [*SETTINGS[:3], {"sublinear": False, "max_features": 10_000}], ids=str)
 def test_a_model_of_texts_is_the_model_of_their_features(settings: dict[str, Any]) -> None:
-    """To the bit, as long as features keep their names, and names sort as terms do: not with words and characters."""
+    """Bit for bit, as long as features keep their names, and names sort as terms do: not with words and chars."""
     texts, labels = texts_and_labels(300)
     model = OnlinePLT(features=TextFeatures(**settings), label_memory=64)
     other = OnlinePLT(normalize=False, label_memory=64)
@@ -97,7 +97,7 @@ def test_a_model_learns_texts() -> None:
 
 
 def test_replaced_terms_hand_on_their_weights() -> None:
-    """What the documentation says of max_features, on the smallest model there is."""
+    """What the documentation says about max_features, on the smallest possible model."""
     model = OnlinePLT(features=TextFeatures(max_features=1), gate=0)
     for _ in range(5):
         model.learn_many(["yes", ""], ["x", "y"])
@@ -184,7 +184,7 @@ def test_batch_training_counts_all_texts_first() -> None:
     other = PLT.fit(features.transform(texts), labels)
     assert model.tree == other.tree
     found, expected = model.predict_many(texts, k=1), other.predict_many(features.transform(texts), k=1)
-    assert found.scores == pytest.approx(expected.scores, abs=1e-4)  # rows of theirs are scaled twice: rounding
+    assert found.scores == pytest.approx(expected.scores, abs=1e-4)  # rows of the latter are scaled twice: rounding
     assert pickle.loads(pickle.dumps(model)).fingerprint() == model.fingerprint()
 
 
@@ -201,7 +201,7 @@ def test_a_warm_start_and_a_known_tree_take_texts() -> None:
 
 
 def test_threads_may_predict_and_save_while_one_learns() -> None:
-    """Every saved model is one after a whole number of texts, of which features and classifiers know the same."""
+    """Every saved model is that after a whole number of texts, the same for features and classifiers."""
     texts, labels = texts_and_labels(400)
     model = OnlinePLT(features=TextFeatures(max_features=50))
     problems: list[str] = []

@@ -73,7 +73,7 @@ def test_a_saved_model_goes_on_as_if_it_had_not_been(
 def test_a_model_of_texts_is_the_model_of_their_rows_at_the_time(
     settings: dict[str, Any], switches: dict[str, Any]
 ) -> None:
-    """So an example that is learnt again has the row that it had, though idf has changed since."""
+    """So an example that is learnt again has its original row, even if idf has changed since."""
     texts, labels = texts_and_labels(N_TEXTS)
     model, features = make(settings, switches), TextFeatures(**settings)
     other = OnlinePLT(normalize=False, arity=2, max_leaves=4, **switches)

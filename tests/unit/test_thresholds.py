@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Thresholds are the best there are on the data, are kept with the model, and are what predictions are cut at."""
+"""Thresholds are optimal on the data, are saved with the model, and are applied to predictions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def tuner_of(found: Predictions, truth: list[list[Any]]) -> Tuner:
 
 
 def cut(found: Predictions, thresholds: Thresholds, k: int | None = None) -> list[list[tuple[Any, float]]]:
-    """Say slowly which labels reach their thresholds."""
+    """Select the labels that reach their thresholds, in the simplest way."""
     return [[pair for pair in row if np.float32(pair[1]) >= np.float32(thresholds[pair[0]])][:k] for row in found]
 
 
@@ -159,7 +159,7 @@ def test_a_label_that_does_not_reach_the_precision_is_never_predicted() -> None:
     found = Predictions.from_rows(rows)
     chosen = tuner_of(found, truth).choose(per_label=True, precision=0.9)
     assert chosen["bad"] == math.inf
-    assert chosen["few"] == chosen.value  # six examples do not tell
+    assert chosen["few"] == chosen.value  # six examples are not enough
     assert [row for row in cut(found, chosen) if row and row[0][0] == "bad"] == []
 
 
@@ -251,7 +251,7 @@ def test_a_model_predicts_the_labels_that_reach_their_thresholds(
         assert list(model.predict_many(X[N:], k, threshold="tuned")) == expected
         assert list(model.predict_many(X[N:], k, threshold=thresholds)) == expected
         assert [model.predict_one(x, k, threshold="tuned") for x in X[N : N + 50]] == expected[:50]
-        row = {name: np.float64(value) for name, value in X[N].items()}  # not the most usual form
+        row = {name: np.float64(value) for name, value in X[N].items()}  # takes the slow path
         assert model.predict_one(row, k, threshold="tuned") == expected[0]
     finally:
         model.thresholds = None
@@ -365,4 +365,4 @@ def test_the_form_of_thresholds_in_files_does_not_change() -> None:
     assert encoded.endswith(b', "thresholds": {"labels": [[7, 0.125], ["a", null], ["b", 0.5]], "value": 0.25}}')
     assert persistence._decoded(encoded)[2] == model.thresholds
     model.thresholds = None
-    assert b"thresholds" not in persistence._encoded(model._saved())  # files without them are as they always were
+    assert b"thresholds" not in persistence._encoded(model._saved())  # files without thresholds do not change

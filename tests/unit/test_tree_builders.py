@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Trees that are built ahead, and the models that start from them."""
+"""Trees that are built before training, and models that start from them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_kmeans_puts_labels_of_a_topic_together(examples: Examples) -> None:
 
     clustered = kmeans(*examples, max_leaves=10)
     by_chance = balanced_random(clustered.leaves()[1], max_leaves=10)
-    # 12 topics make 1 of 12 by chance. Rare labels, of one or two examples, show little of their topics.
+    # Chance is 1 of 12 topics. Rare labels, with one or two examples, reveal little of their topics.
     assert share_of_topic_mates(clustered) > 0.25
     assert share_of_topic_mates(by_chance) < 0.15
 
@@ -260,7 +260,7 @@ def test_a_warmly_started_model_learns() -> None:
     model = OnlinePLT.warm_start(X[:250], Y[:250])
     model.learn_many(X[250:], Y[250:])
     hits = [model.predict_one(x, k=1)[0][0] in labels for x, labels in stream]
-    assert np.mean(hits) > 0.45  # as for the policies: half of what it reaches
+    assert np.mean(hits) > 0.45  # as for the policies, about half of what it reaches
 
 
 def test_a_warm_start_without_a_sample_is_a_cold_one() -> None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Trees as files: what is saved comes back, and what is wrong is named by its line."""
+"""Trees as files: saved trees are loaded unchanged, and errors name the line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_there_and_back(tree: LabelTree, tmp_path: Path) -> None:
 
 
 def test_the_tree_of_a_model_there_and_back(tmp_path: Path) -> None:
-    """Online, a node may come before its parent."""
+    """In a tree grown online, a node may come before its parent."""
     model = OnlinePLT(arity=2, max_leaves=3)
     for x, labels in make_stream(200, n_labels=60):
         model.learn_one(x, labels)

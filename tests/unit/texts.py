@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Texts and settings that several tests share."""
+"""Texts and settings shared by several tests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SETTINGS: list[dict[str, Any]] = [
 
 
 def texts_and_labels(n: int, seed: int = 0) -> tuple[list[str], list[list[str]]]:
-    """Make texts whose words tell their labels, and in which new words and labels keep coming."""
+    """Make texts whose words indicate their labels, and in which new words and labels keep appearing."""
     source = random.Random(seed)  # noqa: S311 (no secrets here)
     texts, labels = [], []
     for i in range(n):

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The program of the paper's authors, from napkinXC; found through $NXC.
 
-Its training time includes writing the model. Its own time of testing includes reading the test set and writing the
-predictions, so the steps that it logs are timed instead.
+Its training time includes writing the model. The test time that it reports includes reading the test set and writing
+the predictions, so the steps that it logs are timed instead.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ SAMPLE = 10  # the paper warm-starts from one in this many rows
 
 
 class Own(Library):
-    """A model of ours, however it learns."""
+    """A model of oplt, trained online or in batch."""
 
     model: OnlinePLT
     beam: int | None = None
@@ -33,12 +33,12 @@ class Own(Library):
         return self.model.predict_many(X, k=TOP, beam=self.beam)
 
     def labels(self, found: Any) -> Iterable[list[int]]:
-        """Leave out the probabilities."""
+        """Drop the probabilities."""
         return ([label for label, _ in row] for row in found)
 
 
 class Ours(Own):
-    """An `OnlinePLT` with some settings. Making a tree counts as learning."""
+    """An `OnlinePLT` with some settings. Building a tree counts as learning."""
 
     def __init__(self, preset: str, threads: int, beam: int | None) -> None:
         self.make = getattr(self, preset)
@@ -46,25 +46,25 @@ class Ours(Own):
         self.beam = beam
 
     def default(self) -> OnlinePLT:
-        """Know nothing ahead, with the default settings."""
+        """Start empty, with the default settings."""
         return OnlinePLT(threads=self.threads)
 
     def tree(self) -> OnlinePLT:
-        """Know nothing ahead, without a label memory."""
+        """Start empty, without a label memory."""
         return OnlinePLT(label_memory=0, threads=self.threads)
 
     def paper(self) -> OnlinePLT:
-        """Know nothing ahead, with the paper's settings."""
+        """Start empty, with the paper's settings."""
         return OnlinePLT(**PAPER, threads=self.threads)
 
     def iplt(self) -> OnlinePLT:
-        """Know the tree ahead, as the paper's IPLT does."""
+        """Start from the tree of all labels, as the paper's IPLT does."""
         shape = {name: PAPER[name] for name in ("arity", "max_leaves")}
         tree = kmeans(self.X, self.Y, **shape, threads=self.threads)
         return OnlinePLT.from_tree(tree, **{**PAPER, "policy": "fixed"}, threads=self.threads)
 
     def warm_start(self) -> OnlinePLT:
-        """Know a sample ahead, as the paper's OPLT-W does: the first rows, which are in random order."""
+        """Warm-start from a sample, as the paper's OPLT-W does: the first rows, which are in random order."""
         n = self.X.shape[0] // SAMPLE
         return OnlinePLT.warm_start(self.X[:n], self.Y[:n], **PAPER, threads=self.threads)
 

@@ -35,7 +35,7 @@ class OursBatch(Library):
         return self.model.predict_many(X, k=TOP)
 
     def labels(self, found: Any) -> Iterable[list[int]]:
-        """Leave out the probabilities."""
+        """Drop the probabilities."""
         for answer in found:
             yield [label for label, _ in answer]
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """omikuji's Parabel.
 
-Its C functions are called directly: the Python face loads and trains in one call, and predicts one row at a time from
+Its C functions are called directly: the Python API loads and trains in one call, and predicts one row at a time from
 lists of pairs, which takes longer than the prediction.
 """
 
@@ -19,7 +19,7 @@ BEAM = 10
 
 
 class Parabel(Library):
-    """omikuji with its default settings but for the number of trees."""
+    """omikuji with its default settings except for the number of trees."""
 
     def __init__(self, n_trees: int) -> None:
         self.omikuji = wanted("omikuji", "omikuji")
@@ -28,7 +28,7 @@ class Parabel(Library):
         self.settings.n_trees = n_trees
 
     def load(self, data: DataSet) -> None:
-        """Read text, as it does."""
+        """Read the text format, as omikuji does."""
         path = self.omikuji.ffi.new("char[]", str(data.text("train")).encode())
         self.rows = self.omikuji.lib.load_omikuji_data_set(path, self.pool)
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Vowpal Wabbit: probabilistic label tree and contextual memory tree, one pass.
 
-It parses while it learns, in a thread of its own. So its processor time is taken, less that of the same command on an
-empty file (start, reading or writing the model) and less that of only parsing.
+It parses in a separate thread while it learns. So its CPU time is measured, minus that of the same command on an
+empty file (start, reading or writing the model) and minus that of parsing alone.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def cmt(n_examples: int, n_labels: int) -> list[str]:
 
 
 def net(arguments: list[object], rows: Path, empty: Path) -> tuple[float, programs.Finished]:
-    """Seconds of learning or predicting alone, and the run."""
+    """Return the net seconds of learning or predicting, and the run."""
     fixed = programs.run([*VW, *arguments, "-d", empty]).cpu_s
     parsing = programs.run([*VW, "--noop", "-d", rows]).cpu_s - programs.run([*VW, "--noop", "-d", empty]).cpu_s
     done = programs.run([*VW, *arguments, "-d", rows])

@@ -25,7 +25,7 @@ class XRLinear(Library):
         self.xlinear = wanted("pecos.xmc.xlinear.model", "libpecos")
 
     def load(self, data: DataSet) -> None:
-        """Load matrices, labels by column."""
+        """Load the matrices, with labels in CSC."""
         super().load(data)
         self.Y = self.Y.tocsc()
 
@@ -44,7 +44,7 @@ class XRLinear(Library):
         self.model.save(str(path))
 
     def get_ready(self, path: Path) -> None:
-        """Read it into its fast predictor."""
+        """Load the model into PECOS's fast predictor."""
         self.model = self.xlinear.XLinearModel.load(str(path), is_predict_only=True)
 
     def predict(self, X: Any) -> Any:
