@@ -186,6 +186,9 @@ _SEED = "Seed of the random number generator."
 _ANY_SEED = Integer(least=0, most=2**64 - 1)
 _RATE = Number(above=0, most=1e6, single=True)  # above it, weights would not stay finite
 
+# Settings that only one learner uses.
+_USED_BY = {"arow": ("arow_r", "sparsity"), "adagrad": ("learning_rate", "adagrad_eps", "gate")}
+
 # Policies that grow a different tree for a different arity or seed.
 _VARYING = ("best-greedy", "random")
 
@@ -226,9 +229,26 @@ class Settings:
         "The paper's b_max. Used by best-greedy and random.",
         paper=100,
     )
-    learning_rate: float = _setting(
-        1.0, _RATE, "Learning rate of AdaGrad, the optimizer of the classifiers.", paper=1.0
+    learner: str = _setting(
+        "arow",
+        Choice(("arow", "adagrad")),
+        "Online learner of the classifiers: arow or adagrad.",
+        '``"arow"``: adaptive regularization of weights (AROW), a second-order learner with a margin. ``"adagrad"``:'
+        " AdaGrad on the logistic loss, as in the paper.",
+        paper="adagrad",
     )
+    arow_r: float = _setting(
+        0.3,
+        _RATE,
+        "Regularization of AROW: larger values learn more slowly, and suit noisy labels.",
+    )
+    sparsity: float = _setting(
+        0.35,
+        Number(least=0, most=1e6, single=True),
+        "Leave out weights whose first step is small compared with those of other features; 0 keeps all weights.",
+        "Used by arow. Larger values save memory and cost some precision.",
+    )
+    learning_rate: float = _setting(1.0, _RATE, "Learning rate of AdaGrad. Used by adagrad.", paper=1.0)
     adagrad_eps: float = _setting(
         0.01,
         _RATE,
@@ -290,6 +310,9 @@ class Settings:
         if self.arity > self.max_leaves:
             _conflict(f"arity must be at most max_leaves ({self.max_leaves}), or the tree becomes a chain", self.arity)
         unless = f"unless the policy is {' or '.join(_VARYING)}"
+        for name in _USED_BY["arow" if self.learner == "adagrad" else "adagrad"]:
+            if getattr(self, name) != getattr(Settings, name):
+                _conflict(f"{name} has no effect with learner={self.learner!r}", getattr(self, name))
         if self.trees > 1 and self.policy not in _VARYING:
             _conflict(f"trees must be 1 {unless}: the other policies would grow the same tree again", self.trees)
         if self.warm_up > 0 and self.policy not in _VARYING:
@@ -315,7 +338,7 @@ class Settings:
             )
 
 
-def _conflict(what: str, got: int, hint: str | None = None) -> NoReturn:
+def _conflict(what: str, got: float, hint: str | None = None) -> NoReturn:
     raise InvalidParameterError("parameters-conflict", what, got=str(got), hint=hint)
 
 
