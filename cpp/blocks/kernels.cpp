@@ -37,7 +37,16 @@ void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, 
   }
 }
 
-/// Visits only the active columns, of which there are mostly few.
+/// Calls visit(column, index of its cell) for the columns in `wanted`, a subset of the mask, ascending.
+template <class Visit>
+void for_each_cell(MaskWord mask, MaskWord wanted, Visit visit) {
+  for (; wanted != 0; wanted &= wanted - 1) {
+    const MaskWord lowest = wanted & (~wanted + 1);
+    visit(static_cast<std::uint32_t>(std::countr_zero(wanted)), count_bits(mask & (lowest - 1)));
+  }
+}
+
+/// Visits only the active columns, of which there are usually few.
 void sum_accumulators(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape,
                       const MaskWord* active, Real* sums) {
   std::fill_n(sums, n_scores(shape), Real{0});
@@ -46,29 +55,29 @@ void sum_accumulators(const MaskWord* const* rows, const Real* values, std::size
       continue;
     }
     const Real* accumulators = accumulators_of(rows[i], shape.mask_words);
-    const auto add = [&](std::uint32_t word, MaskWord columns, auto accumulator_of) {
-      for (; columns != 0; columns &= columns - 1) {
-        sums[word * kWordColumns + static_cast<std::uint32_t>(std::countr_zero(columns))] +=
-            accumulator_of(columns) * values[i];
-      }
-    };
-    const Real* first = accumulators;
+    const Real* next = accumulators;
     for (std::uint32_t word = 0; word < shape.mask_words; ++word) {
-      const MaskWord mask = rows[i][word];
-      add(word, mask & active[word], [&](MaskWord columns) {
-        const MaskWord lowest = columns & (~columns + 1);
-        return first[count_bits(mask & (lowest - 1))];
+      for_each_cell(rows[i][word], rows[i][word] & active[word], [&](std::uint32_t column, std::uint32_t cell) {
+        sums[word * kWordColumns + column] += next[cell] * values[i];
       });
-      first += count_bits(mask);
+      next += count_bits(rows[i][word]);
     }
     for_each_pending(rows[i], shape, [&](std::uint32_t word, MaskWord pending) {
-      add(word, pending & active[word], [&](MaskWord) { return *accumulators; });
+      for_each_cell(pending, pending & active[word], [&](std::uint32_t column, std::uint32_t) {
+        sums[word * kWordColumns + column] += *accumulators * values[i];
+      });
     });
   }
 }
 
 template <class Rule>
 void step_word(const WordStep& cells, Real value, const Rule& rule) {
+  if (cells.before == cells.after && cells.weights_before == cells.weights_after) {  // no cell moves
+    for_each_cell(cells.after, cells.after & cells.active, [&](std::uint32_t column, std::uint32_t cell) {
+      rule.step(cells.gradients[column], value, cells.weights_after[cell], cells.accumulators_after[cell]);
+    });
+    return;
+  }
   // From the last cell to the first, so that cells that move do not overwrite each other.
   std::uint32_t from = count_bits(cells.before);
   std::uint32_t to = count_bits(cells.after);

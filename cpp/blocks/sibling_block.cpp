@@ -137,9 +137,11 @@ bool SiblingBlock::compute_gradients(RowView x, Real weight, const ArowParams& p
   scratch.kernels->sum_accumulators(scratch.row_pointers.data(), scratch.squares.data(), x.size(), shape(),
                                     scratch.active.data(), scratch.confidences.data());
   const Real r = params.r / weight;
+  scratch.largest_gradient = 0;
   for (std::size_t i = 0; i < scratch.gradients.size(); ++i) {
     const Real variance = norm > scratch.confidences[i] ? norm - scratch.confidences[i] : 0;
     scratch.gradients[i] = (1 + scratch.gradients[i]) / (r + variance);
+    scratch.largest_gradient = std::max(scratch.largest_gradient, scratch.gradients[i]);
   }
   scratch.arow = {r, params.sparsity / std::sqrt(norm * static_cast<Real>(x.size()))};
   return true;
@@ -204,16 +206,19 @@ std::span<const MaskWord> SiblingBlock::starting(const MaskWord* mask, Real valu
   if constexpr (Rule::kStartsAll) {
     return scratch.active;
   }
-  scratch.starting = scratch.active;
+  scratch.starting.resize(rows_.mask_words());
+  const bool any_starts = rule.starts(scratch.largest_gradient, value);
   const PendingColumns pending(mask, rows_.mask_words());
   for (std::uint32_t word = 0; word < rows_.mask_words(); ++word) {
-    MaskWord absent = scratch.active[word] & ~mask[word] & ~pending.in(word);
-    for (; absent != 0; absent &= absent - 1) {
+    const MaskWord present = mask[word] | pending.in(word);
+    MaskWord starting = scratch.active[word] & present;
+    for (MaskWord absent = any_starts ? scratch.active[word] & ~present : 0; absent != 0; absent &= absent - 1) {
       const auto bit = static_cast<std::uint32_t>(std::countr_zero(absent));
-      if (!rule.starts(scratch.gradients[word * kWordColumns + bit], value)) {
-        scratch.starting[word] ^= MaskWord{1} << bit;
+      if (rule.starts(scratch.gradients[word * kWordColumns + bit], value)) {
+        starting |= MaskWord{1} << bit;
       }
     }
+    scratch.starting[word] = starting;
   }
   return scratch.starting;
 }
@@ -243,7 +248,7 @@ void SiblingBlock::take_step(RowView x, const Rule& rule, Kernels::Step<Rule>* s
     }
     const MaskWord* before = mask == nullptr ? scratch.no_cells.data() : mask;
     find_cells_after(mask, starting(before, x.values[i], rule, scratch), after);
-    if (!std::equal(before, before + mask_words, after)) {
+    if (!has_all(before, {after, mask_words})) {
       scratch.rows[i] = rows_.make_room(x.features[i], scratch.rows[i], {after, mask_words});
       changed = true;
     }

@@ -31,6 +31,7 @@ struct BlockScratch {
   std::vector<Real> squares;            // by feature: the square of its value
   std::vector<Real> confidences;        // by column, padded to whole vectors
   ArowStep arow{};
+  Real largest_gradient = 0;
   const Kernels* kernels = &oplt::kernels();
 };
 

@@ -23,7 +23,8 @@ namespace oplt {
 /// parameters and working memory.
 class PltLearner {
  public:
-  PltLearner(const TreeParams& tree, const LearningParams& learning) : policy_(tree), link_(link_of(learning)), steps_(learning) {}
+  PltLearner(const TreeParams& tree, const LearningParams& learning)
+      : policy_(tree), link_(link_of(learning)), steps_(learning) {}
 
   /// Prepares an untrained tree for this learner: adds an auxiliary classifier to each node that may be extended.
   void adopt(Plt& plt) const;

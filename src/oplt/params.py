@@ -186,8 +186,8 @@ _SEED = "Seed of the random number generator."
 _ANY_SEED = Integer(least=0, most=2**64 - 1)
 _RATE = Number(above=0, most=1e6, single=True)  # above it, weights would not stay finite
 
-# Settings that only one learner uses.
-_USED_BY = {"arow": ("arow_r", "sparsity"), "adagrad": ("learning_rate", "adagrad_eps", "gate")}
+# By learner: the settings that only the other one uses.
+_NOT_USED_BY = {"adagrad": ("arow_r", "sparsity"), "arow": ("learning_rate", "adagrad_eps", "gate")}
 
 # Policies that grow a different tree for a different arity or seed.
 _VARYING = ("best-greedy", "random")
@@ -248,7 +248,7 @@ class Settings:
         "Leave out weights whose first step is small compared with those of other features; 0 keeps all weights.",
         "Used by arow. Larger values save memory and cost some precision.",
     )
-    learning_rate: float = _setting(1.0, _RATE, "Learning rate of AdaGrad. Used by adagrad.", paper=1.0)
+    learning_rate: float = _setting(1.0, _RATE, "Learning rate of AdaGrad, if it is the learner.", paper=1.0)
     adagrad_eps: float = _setting(
         0.01,
         _RATE,
@@ -310,9 +310,10 @@ class Settings:
         if self.arity > self.max_leaves:
             _conflict(f"arity must be at most max_leaves ({self.max_leaves}), or the tree becomes a chain", self.arity)
         unless = f"unless the policy is {' or '.join(_VARYING)}"
-        for name in _USED_BY["arow" if self.learner == "adagrad" else "adagrad"]:
+        for name in _NOT_USED_BY[self.learner]:
             if getattr(self, name) != getattr(Settings, name):
-                _conflict(f"{name} has no effect with learner={self.learner!r}", getattr(self, name))
+                hint = f"Leave {name} out, or choose the other learner."
+                _conflict(f"{name} has no effect with learner={self.learner!r}", getattr(self, name), hint)
         if self.trees > 1 and self.policy not in _VARYING:
             _conflict(f"trees must be 1 {unless}: the other policies would grow the same tree again", self.trees)
         if self.warm_up > 0 and self.policy not in _VARYING:

@@ -72,7 +72,11 @@ def test_any_batches_equal_one_by_one(settings: Settings, stream: Stream, data: 
     assert model.n_examples == len(stream)
 
 
-@pytest.mark.parametrize("settings", [{}, {"policy": "random"}, {"policy": "cpet"}, {"arity": 2, "gate": 0.0}], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"policy": "random"}, {"policy": "cpet"}, {"arity": 2, "sparsity": 0.0}, {"learner": "adagrad"}],
+    ids=str,
+)
 def test_a_batch_of_thousands_equals_one_by_one(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large calls are split into batches, and several threads update their blocks."""
     monkeypatch.setattr("oplt.model._CHUNK", 700)

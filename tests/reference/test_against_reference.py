@@ -120,12 +120,14 @@ def test_on_a_given_tree(data: st.DataObject) -> None:
         assert_same_classifiers(core_classifiers(fixed), expected)
 
 
-# Asserts that no comparison in this stream is too close to call.
-@pytest.mark.parametrize("rule", [{"learner": "adagrad", "gate": 0.0}, {"learner": "arow"}])
+# Asserts that no comparison in these streams is too close to call. AROW compares more often, hence the shorter stream.
+@pytest.mark.parametrize(
+    ("rule", "n_examples"), [({"learner": "adagrad", "gate": 0.0}, 200), ({"learner": "arow", "sparsity": 0.0}, 80)]
+)
 @pytest.mark.parametrize(("policy", "arity", "max_leaves"), SHAPES)
-def test_on_a_long_stream(policy: str, arity: int, max_leaves: int, rule: Settings) -> None:
+def test_on_a_long_stream(policy: str, arity: int, max_leaves: int, rule: Settings, n_examples: int) -> None:
     settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves, **rule}
-    stream = long_stream(seed=2, n_examples=200, n_labels=100)
+    stream = long_stream(seed=2, n_examples=n_examples, n_labels=n_examples // 2)
     oracle = Oracle(settings, stream)
     assert oracle.is_beyond_rounding
     assert_agrees(trained_tree(settings, stream), oracle, [example.x for example in stream[::20]])

@@ -69,7 +69,7 @@ def test_an_indicator_matrix_names_labels_by_column() -> None:
 
 
 def test_the_root_learns_that_no_label_applies() -> None:
-    model = OnlinePLT(gate=0)
+    model = OnlinePLT()
     for _ in range(50):
         model.learn_one({"a": 1.0}, ["x"])
         model.learn_one({"b": 1.0}, [])
@@ -91,8 +91,9 @@ def test_examples_without_features_count() -> None:
     assert [label for label, _ in model.predict_one({})] == ["x", "y"]
 
 
-def test_a_heavier_example_counts_more() -> None:
-    light, heavy = OnlinePLT(gate=0, label_memory=0), OnlinePLT(gate=0, label_memory=0)
+@pytest.mark.parametrize("learner", ["arow", "adagrad"])
+def test_a_heavier_example_counts_more(learner: str) -> None:
+    light, heavy = (OnlinePLT(learner=learner, label_memory=0) for _ in range(2))
     for model, weight in ((light, 0.01), (heavy, 5.0)):
         model.learn_many([{"a": 1.0}, {"b": 1.0}], ["x", "y"])
         model.learn_one({"c": 1.0}, "y", weight=weight)
@@ -101,7 +102,7 @@ def test_a_heavier_example_counts_more() -> None:
 
 def test_a_second_pass_makes_the_model_surer() -> None:
     X, Y = np.eye(4), ["a", "b", "a", "b"]
-    model = OnlinePLT(gate=0)
+    model = OnlinePLT(learner="adagrad", gate=0, label_memory=0)
     model.learn_many(X, Y)
     once = model.predict_many(X, k=1).scores.copy()
     model.learn_many(X, Y)

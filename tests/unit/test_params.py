@@ -102,6 +102,7 @@ def test_the_paper_has_a_model_of_its_own() -> None:
         "alpha": 0.75,
         "arity": 2,
         "max_leaves": 100,
+        "learner": "adagrad",
         "learning_rate": 1.0,
         "adagrad_eps": 0.01,
         "gate": 0.0,
@@ -145,14 +146,32 @@ def test_a_setting_out_of_range_is_named_with_what_was_got(settings: dict[str, A
         {"alpha": 0},
         {"alpha": 1},
         {"arity": 4, "max_leaves": 4},
-        {"learning_rate": 1e6},
-        {"adagrad_eps": 1e-30},
-        {"gate": 0},
+        {"learner": "adagrad", "learning_rate": 1e6},
+        {"learner": "adagrad", "adagrad_eps": 1e-30},
+        {"learner": "adagrad", "gate": 0},
+        {"arow_r": 1e6},
+        {"sparsity": 0},
         {"seed": 2**64 - 1},
     ],
 )
 def test_the_ends_of_a_range_belong_to_it(settings: dict[str, Any]) -> None:
     assert OnlinePLT(**settings).settings.items() >= settings.items()
+
+
+@pytest.mark.parametrize(
+    ("learner", "settings"),
+    [
+        ("arow", {"gate": 0.1}),
+        ("arow", {"learning_rate": 2.0}),
+        ("arow", {"adagrad_eps": 1.0}),
+        ("adagrad", {"arow_r": 1.0}),
+        ("adagrad", {"sparsity": 0.0}),
+    ],
+)
+def test_a_setting_of_the_other_learner_is_refused(learner: str, settings: dict[str, Any]) -> None:
+    (name,) = settings
+    with pytest.raises(InvalidParameterError, match=f"{name} has no effect with learner='{learner}'"):
+        OnlinePLT(learner=learner, **settings)
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_a_model_learns_texts() -> None:
 
 def test_replaced_terms_hand_on_their_weights() -> None:
     """What the documentation says about max_features, on the smallest possible model."""
-    model = OnlinePLT(features=TextFeatures(max_features=1), gate=0)
+    model = OnlinePLT(features=TextFeatures(max_features=1))
     for _ in range(5):
         model.learn_many(["yes", ""], ["x", "y"])
     known = model.predict_one("yes", k=2)
