@@ -18,15 +18,17 @@ namespace oplt::bindings {
 namespace {
 
 ModelParams model_params(std::string_view policy, double alpha, std::uint32_t arity, std::uint32_t max_leaves,
-                         Real learning_rate, Real adagrad_eps, Real gate, bool bias, bool normalize, std::uint64_t seed,
-                         std::uint32_t label_memory, std::uint32_t trees, std::uint32_t warm_up) {
-  const ModelParams params{.rows = {.bias = bias, .normalize = normalize},
-                           .forest = {.tree = {policy_from_name(policy), alpha, arity, max_leaves, seed},
-                                      .learning = {learning_rate, adagrad_eps, gate},
-                                      .trees = trees,
-                                      .warm_up = warm_up,
-                                      .rows_have_norm_1 = normalize},
-                           .label_memory = label_memory};
+                         bool spread_new_labels, Real learning_rate, Real adagrad_eps, Real gate, bool bias,
+                         bool normalize, std::uint64_t seed, std::uint32_t label_memory, std::uint32_t trees,
+                         std::uint32_t warm_up) {
+  const ModelParams params{
+      .rows = {.bias = bias, .normalize = normalize},
+      .forest = {.tree = {policy_from_name(policy), alpha, arity, max_leaves, spread_new_labels, seed},
+                 .learning = {learning_rate, adagrad_eps, gate},
+                 .trees = trees,
+                 .warm_up = warm_up,
+                 .rows_have_norm_1 = normalize},
+      .label_memory = label_memory};
   validate(params);
   return params;
 }
@@ -38,13 +40,14 @@ void bind_params(nb::module_& m) {
       .def(
           "__init__",
           [](ModelParams* self, std::string_view policy, double alpha, std::uint32_t arity, std::uint32_t max_leaves,
-             Real learning_rate, Real adagrad_eps, Real gate, bool bias, bool normalize, std::uint64_t seed,
-             std::uint32_t label_memory, std::uint32_t trees, std::uint32_t warm_up) {
-            new (self) ModelParams(model_params(policy, alpha, arity, max_leaves, learning_rate, adagrad_eps, gate,
-                                                bias, normalize, seed, label_memory, trees, warm_up));
+             bool spread_new_labels, Real learning_rate, Real adagrad_eps, Real gate, bool bias, bool normalize,
+             std::uint64_t seed, std::uint32_t label_memory, std::uint32_t trees, std::uint32_t warm_up) {
+            new (self)
+                ModelParams(model_params(policy, alpha, arity, max_leaves, spread_new_labels, learning_rate,
+                                         adagrad_eps, gate, bias, normalize, seed, label_memory, trees, warm_up));
           },
-          nb::kw_only(), "policy"_a, "alpha"_a, "arity"_a, "max_leaves"_a, "learning_rate"_a, "adagrad_eps"_a, "gate"_a,
-          "bias"_a, "normalize"_a, "seed"_a, "label_memory"_a, "trees"_a, "warm_up"_a)
+          nb::kw_only(), "policy"_a, "alpha"_a, "arity"_a, "max_leaves"_a, "spread_new_labels"_a, "learning_rate"_a,
+          "adagrad_eps"_a, "gate"_a, "bias"_a, "normalize"_a, "seed"_a, "label_memory"_a, "trees"_a, "warm_up"_a)
       .def(
           "to_load",
           [](const ModelParams& params, std::optional<TextParams> text) {

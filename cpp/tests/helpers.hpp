@@ -30,7 +30,12 @@ inline constexpr Policy kGrowingPolicies[] = {Policy::kRandom, Policy::kBestGree
 inline ModelParams make_params(Policy policy = Policy::kBestGreedy, std::uint32_t arity = 2,
                                std::uint32_t max_leaves = 4, Real gate = 0) {
   return {.rows = {.bias = true, .normalize = true},
-          .forest = {.tree = {.policy = policy, .alpha = 0.75, .arity = arity, .max_leaves = max_leaves, .seed = 7},
+          .forest = {.tree = {.policy = policy,
+                              .alpha = 0.75,
+                              .arity = arity,
+                              .max_leaves = max_leaves,
+                              .spread_new_labels = true,
+                              .seed = 7},
                      .learning = {.learning_rate = 0.5F, .adagrad_eps = 0.01F, .gate = gate}}};
 }
 
