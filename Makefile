@@ -88,7 +88,7 @@ paper: build $(VENV)/paper  ## Tables and figures of the paper: TABLES="2 4" DAT
 		$(if $(DATA),--data $(DATA)) $(if $(SEEDS),--seeds $(SEEDS)) --out $(or $(OUT),build/results/paper)
 
 .PHONY: sanitize
-sanitize:  ## Run the C++ tests under the address, undefined-behaviour and thread sanitizers.
+sanitize:  ## Run the C++ tests under the address, undefined-behavior and thread sanitizers.
 	for kind in address,undefined thread; do \
 	  cmake -S . -B build/$$kind -DOPLT_BUILD_TESTS=ON -DOPLT_SANITIZE=$$kind -DCMAKE_BUILD_TYPE=Debug > /dev/null && \
 	  cmake --build build/$$kind -j $(JOBS) > /dev/null && \

@@ -34,7 +34,7 @@ class Result:
     loaded_mb: float | None  # RSS after loading the training data
     peak_mb: float  # peak RSS of training
     model_mb: float  # on disk
-    precision: list[float | None]  # P@1, P@3, P@5 in per cent
+    precision: list[float | None]  # P@1, P@3, P@5 in percent
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def indicator(Y: Any, n_labels: int) -> Any:
 
 
 def precision(rows: Iterable[Iterable[int]], Y: Any, depths: Iterable[int] = (1, 3, TOP)) -> list[float]:
-    """Compute P@k in per cent from each row's labels, best first; always divided by k, as the repository does."""
+    """Compute P@k in percent from each row's labels, best first; always divided by k, as the repository does."""
     truth = [set(Y.indices[begin:end].tolist()) for begin, end in pairwise(Y.indptr)]
     hits = [[label in true for label in row] for row, true in zip(rows, truth, strict=True)]
     return [100 * sum(sum(row[:k]) for row in hits) / (k * len(truth)) for k in depths]

@@ -22,28 +22,28 @@ KEPT = HERE / "results.json"
 NAME = "precision-against-time"
 
 PANELS = {
-    "nvd-cpe": "nvd-cpe\n46,414 affected products of\n105,190 vulnerability reports",
-    "yso-finna-en": "yso-finna-en\n24,759 subjects of\n502,450 library titles",
-    "tibkat-gnd": "tibkat-gnd\n35,116 subjects of\n90,452 library records",
+    "nvd-cpe": "nvd-cpe\n105,190 vulnerability reports,\n46,414 products",
+    "yso-finna-en": "yso-finna-en\n502,450 library titles,\n24,759 subjects",
+    "tibkat-gnd": "tibkat-gnd\n90,452 library records,\n35,116 subjects",
 }
 OURS, ONLINE, BATCH = "ours", "online", "batch"
 KINDS = {OURS: "oplt, online", ONLINE: "other online learners, one pass", BATCH: "batch learners"}
 LABELS = {
     "oplt": ("oplt", OURS),
-    "oplt-tree": ("oplt, tree only", OURS),
+    "oplt-tree": ("oplt, tree alone", OURS),
     "nxc-oplt-best-greedy": ("napkinXC", ONLINE),
     "vw-plt": ("Vowpal Wabbit", ONLINE),
-    "omikuji-1-tree": ("omikuji, 1 tree", BATCH),
-    "omikuji-3-trees": ("omikuji", BATCH),
+    "omikuji-1-tree": ("omikuji (1 tree)", BATCH),
+    "omikuji-3-trees": ("omikuji (3 trees)", BATCH),
     "pecos": ("PECOS", BATCH),
 }
 NEAR = 0.75  # of the best precision
-TICKS = {1: "1 s", 10: "10 s", 60: "1 min", 600: "10 min", 3600: "1 h"}
+TICKS = (1, 3, 10, 30, 100, 300, 1000, 3000)
 
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours; the background is transparent."""
+    """Colors; the background is transparent."""
 
     text: str
     faint: str
@@ -52,7 +52,7 @@ class Theme:
     batch: str
 
 
-# Blue, orange and grey also differ in lightness, so that colour-blind readers can distinguish them.
+# Blue, orange and gray also differ in lightness, so that color-blind readers can distinguish them.
 THEMES = {
     "light": Theme(text="#1f2328", faint="#d1d9e0", ours="#0550ae", online="#bc4c00", batch="#6e7781"),
     "dark": Theme(text="#e6edf3", faint="#3d444d", ours="#79c0ff", online="#f0883e", batch="#9198a1"),
@@ -112,12 +112,12 @@ def draw(data: dict[str, dict[str, Any]], theme: Theme, paths: list[Path]) -> No
         figure, axes = plt.subplots(1, len(PANELS), figsize=(11, 4.6), layout="constrained", sharex=True)
         for axis, (name, title) in zip(axes, PANELS.items(), strict=True):
             panel(axis, title, data[name], theme)
-        axes[0].set_ylabel("precision at 1, in %", color=theme.text)
-        axes[1].set_xlabel("training time, one thread, log scale", color=theme.text, labelpad=8)
+        axes[0].set_ylabel("precision at 1, in %\n(each panel has its own scale)", color=theme.text)
+        axes[1].set_xlabel("training time (CPU seconds, one thread, log scale)", color=theme.text, labelpad=8)
         times = [seconds(figures) for name in PANELS for figures in data[name].values()]
         axes[0].set_xlim(min(times) / 1.8, max(times) * 2)
         ticks = [tick for tick in TICKS if min(times) / 1.8 <= tick <= max(times) * 2]
-        axes[0].set_xticks(ticks, [TICKS[tick] for tick in ticks])
+        axes[0].set_xticks(ticks, [f"{tick:,}" for tick in ticks])
         marks = [axes[0].scatter([], [], **mark(kind, theme)) for kind in KINDS]
         figure.legend(marks, KINDS.values(), loc="outside lower center", ncols=3, frameon=False, handletextpad=0.1)
         figure.canvas.draw()  # the layout is final: labels can be placed
@@ -149,6 +149,8 @@ def panel(axis: Any, title: str, systems: dict[str, Any], theme: Theme) -> None:
         axis.scatter(*point, **look)
         words = {"color": getattr(theme, kind), "weight": "bold" if system == "oplt" else "normal"}
         axis.annotate(label, point, (0, 0), textcoords="offset points", zorder=4, **words).set_in_layout(False)
+    hint = {"transform": axis.transAxes, "va": "top", "fontsize": 9.5, "style": "italic"}
+    axis.text(0.02, 0.985, "↖ better", **hint)
     style(axis, theme)
 
 
@@ -168,8 +170,8 @@ def seconds(figures: dict[str, Any]) -> float:
 
 def mark(kind: str, theme: Theme) -> dict[str, Any]:
     """Return the style of a point: hollow for batch learners."""
-    colour = getattr(theme, kind)
-    return {"s": 60, "c": "none" if kind == BATCH else colour, "edgecolors": colour, "linewidths": 1.8, "zorder": 3}
+    color = getattr(theme, kind)
+    return {"s": 60, "c": "none" if kind == BATCH else color, "edgecolors": color, "linewidths": 1.8, "zorder": 3}
 
 
 def style(axis: Any, theme: Theme) -> None:
@@ -185,17 +187,18 @@ def style(axis: Any, theme: Theme) -> None:
         axis.spines[side].set_visible(False)
 
 
-RADIUS = 8  # pixels around the centre of a point that no label covers
-SIDES = {"right": (9, 0), "above": (0, 9), "left": (-9, 0), "below": (0, -9)}
+RADIUS = 8  # pixels around the center of a point that no label covers
+SIDES = {"right": (9, 0), "left": (-9, 0), "below": (0, -9), "above": (0, 9)}
 
 
 def place_labels(renderer: Any, axis: Any) -> None:
     """Put each label on the first side of its point where it overlaps no point, no other label and no edge."""
     from matplotlib.transforms import Bbox
 
-    edges, labels = axis.get_window_extent(), axis.texts[1:]  # the first text is part of the title
+    edges, labels = axis.get_window_extent(), axis.texts[1:-1]  # without the title and the hint
     points = [axis.transData.transform(label.xy) for label in labels]
     taken = [Bbox.from_extents(*(point - RADIUS), *(point + RADIUS)) for point in points]
+    taken.append(axis.texts[-1].get_window_extent(renderer))
     for label in labels:
         for side, (right, up) in SIDES.items():
             label.set(position=(right, up), va={"above": "bottom", "below": "top"}.get(side, "center"))

@@ -13,7 +13,7 @@ HEAD = (
     "| system | train s | save s | predict ms/example | loaded MB | peak MB | model MB | P@1 / P@3 / P@5"
     " | train × | train + save × | predict × |\n|---|---|---|---|---|---|---|---|---|---|---|"
 )
-NOTE = f"""Medians. One thread each, but where the name says else; top 5 on the test set; P@k in per cent, always
+NOTE = f"""Medians. One thread each, but where the name says else; top 5 on the test set; P@k in percent, always
 divided by k. *train* leaves out loading; where *save* is –, it includes writing the model. *loaded*, *peak*: RSS
 after loading and peak RSS of training, of the whole process. vw: processor time, less
 parsing. ×: how many times as fast as {REFERENCE}."""

@@ -311,7 +311,7 @@ Plt train_batch(const BatchParams& params, LabelTree tree, std::span<const Examp
   for (const NodeId v : order) {
     blocks.push_back(std::move((*block_of)[v]));
   }
-  return {std::move(tree), params.loss, std::move(blocks), examples.size()};
+  return {std::move(tree), link_of(params.loss), std::move(blocks), examples.size()};
 }
 
 }  // namespace oplt

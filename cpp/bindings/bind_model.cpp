@@ -77,7 +77,7 @@ ModelState fit(const BatchParams& params, bool normalize, const std::vector<std:
     for (const auto& [parents, ids] : trees) {
       start.trees.emplace_back(view(parents), view(ids));
     }
-    const RowParams rows{.bias = true, .normalize = normalize};
+    const RowParams rows{.bias = 1, .normalize = normalize};
     return oplt::fit(params, rows, std::move(start), inputs.view(), y, view_or_empty(weights), threads, poll);
   });
 }

@@ -17,14 +17,25 @@ namespace oplt::bindings {
 
 namespace {
 
+// AROW takes each step mostly along the features with little confidence. A small bias makes it rely on the others.
+constexpr Real kArowBias = 0.5F;
+
+LearningParams learning_params(std::string_view learner, Real arow_r, Real sparsity, Real learning_rate,
+                               Real adagrad_eps, Real gate) {
+  if (learner == "arow") {
+    return ArowParams{.r = arow_r, .sparsity = sparsity};
+  }
+  return AdaGradParams{.learning_rate = learning_rate, .eps = adagrad_eps, .gate = gate};
+}
+
 ModelParams model_params(std::string_view policy, double alpha, std::uint32_t arity, std::uint32_t max_leaves,
-                         bool spread_new_labels, Real learning_rate, Real adagrad_eps, Real gate, bool bias,
-                         bool normalize, std::uint64_t seed, std::uint32_t label_memory, std::uint32_t trees,
-                         std::uint32_t warm_up) {
+                         bool spread_new_labels, const LearningParams& learning, bool bias, bool normalize,
+                         std::uint64_t seed, std::uint32_t label_memory, std::uint32_t trees, std::uint32_t warm_up) {
+  const Real bias_value = std::holds_alternative<ArowParams>(learning) ? kArowBias : 1;
   const ModelParams params{
-      .rows = {.bias = bias, .normalize = normalize},
+      .rows = {.bias = bias ? bias_value : 0, .normalize = normalize},
       .forest = {.tree = {policy_from_name(policy), alpha, arity, max_leaves, spread_new_labels, seed},
-                 .learning = {learning_rate, adagrad_eps, gate},
+                 .learning = learning,
                  .trees = trees,
                  .warm_up = warm_up,
                  .rows_have_norm_1 = normalize},
@@ -40,19 +51,22 @@ void bind_params(nb::module_& m) {
       .def(
           "__init__",
           [](ModelParams* self, std::string_view policy, double alpha, std::uint32_t arity, std::uint32_t max_leaves,
-             bool spread_new_labels, Real learning_rate, Real adagrad_eps, Real gate, bool bias, bool normalize,
-             std::uint64_t seed, std::uint32_t label_memory, std::uint32_t trees, std::uint32_t warm_up) {
+             bool spread_new_labels, std::string_view learner, Real arow_r, Real sparsity, Real learning_rate,
+             Real adagrad_eps, Real gate, bool bias, bool normalize, std::uint64_t seed, std::uint32_t label_memory,
+             std::uint32_t trees, std::uint32_t warm_up) {
             new (self)
-                ModelParams(model_params(policy, alpha, arity, max_leaves, spread_new_labels, learning_rate,
-                                         adagrad_eps, gate, bias, normalize, seed, label_memory, trees, warm_up));
+                ModelParams(model_params(policy, alpha, arity, max_leaves, spread_new_labels,
+                                         learning_params(learner, arow_r, sparsity, learning_rate, adagrad_eps, gate),
+                                         bias, normalize, seed, label_memory, trees, warm_up));
           },
-          nb::kw_only(), "policy"_a, "alpha"_a, "arity"_a, "max_leaves"_a, "spread_new_labels"_a, "learning_rate"_a,
-          "adagrad_eps"_a, "gate"_a, "bias"_a, "normalize"_a, "seed"_a, "label_memory"_a, "trees"_a, "warm_up"_a)
+          nb::kw_only(), "policy"_a, "alpha"_a, "arity"_a, "max_leaves"_a, "spread_new_labels"_a, "learner"_a,
+          "arow_r"_a, "sparsity"_a, "learning_rate"_a, "adagrad_eps"_a, "gate"_a, "bias"_a, "normalize"_a, "seed"_a,
+          "label_memory"_a, "trees"_a, "warm_up"_a)
       .def(
           "to_load",
           [](const ModelParams& params, std::optional<TextParams> text) {
             return StateParams{.rows = params.rows,
-                               .loss = Loss::kLogistic,
+                               .link = link_of(params.forest.learning),
                                .trees = params.forest.trees,
                                .label_memory = params.label_memory,
                                .text = text};
@@ -72,8 +86,8 @@ void bind_params(nb::module_& m) {
       .def(
           "to_load",
           [](const BatchParams& params, bool normalize, std::size_t trees, std::optional<TextParams> text) {
-            return StateParams{.rows = {.bias = true, .normalize = normalize},
-                               .loss = params.loss,
+            return StateParams{.rows = {.bias = 1, .normalize = normalize},
+                               .link = link_of(params.loss),
                                .trees = trees,
                                .label_memory = 0,
                                .text = text};

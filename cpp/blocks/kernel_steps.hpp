@@ -11,6 +11,15 @@ namespace oplt {
 /// The AVX-512 version, or null if the compiler or the CPU does not support it.
 const Kernels* avx512_kernels();
 
+/// The accumulators of a row.
+inline const Real* accumulators_of(const MaskWord* row, std::uint32_t mask_words) {
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 0; i < mask_words; ++i) {
+    count += count_bits(row[i]);
+  }
+  return weights_of(row, mask_words) + capacity_for(count);
+}
+
 /// The cells of one mask word of a row, before and after a step.
 struct WordStep {
   MaskWord before;
@@ -28,7 +37,7 @@ struct WordStep {
 
 /// Calls step_word for each word that changes, from the last to the first, because cells only move to higher addresses.
 template <class StepWord>
-inline void step_row(MaskWord* row, const MaskWord* after_mask, std::uint32_t mask_words, const StepParams& params,
+inline void step_row(MaskWord* row, const MaskWord* after_mask, std::uint32_t mask_words, const StepColumns& columns,
                      StepWord step_word) {
   std::uint32_t before = 0;
   std::uint32_t after = 0;
@@ -45,10 +54,10 @@ inline void step_row(MaskWord* row, const MaskWord* after_mask, std::uint32_t ma
     const MaskWord mask = row[i];
     before -= count_bits(mask);
     after -= count_bits(after_mask[i]);
-    if (params.active[i] != 0 || mask != after_mask[i] || before != after) {
-      step_word(WordStep{mask, after_mask[i], params.active[i], after_mask[i] & pending.in(i), weights + before,
+    if (columns.active[i] != 0 || mask != after_mask[i] || before != after) {
+      step_word(WordStep{mask, after_mask[i], columns.active[i], after_mask[i] & pending.in(i), weights + before,
                          weights + after, accumulators + before, accumulators + after, pending_weight,
-                         pending_accumulator, params.gradients + i * kWordColumns});
+                         pending_accumulator, columns.gradients + i * kWordColumns});
       row[i] = after_mask[i];
     }
   }

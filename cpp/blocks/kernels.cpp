@@ -37,7 +37,38 @@ void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, 
   }
 }
 
-void step_word(const WordStep& cells, Real value, const StepParams& params) {
+/// Visits only the active columns, of which there are mostly few.
+void sum_accumulators(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape,
+                      const MaskWord* active, Real* sums) {
+  std::fill_n(sums, n_scores(shape), Real{0});
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    if (rows[i] == nullptr) {
+      continue;
+    }
+    const Real* accumulators = accumulators_of(rows[i], shape.mask_words);
+    const auto add = [&](std::uint32_t word, MaskWord columns, auto accumulator_of) {
+      for (; columns != 0; columns &= columns - 1) {
+        sums[word * kWordColumns + static_cast<std::uint32_t>(std::countr_zero(columns))] +=
+            accumulator_of(columns) * values[i];
+      }
+    };
+    const Real* first = accumulators;
+    for (std::uint32_t word = 0; word < shape.mask_words; ++word) {
+      const MaskWord mask = rows[i][word];
+      add(word, mask & active[word], [&](MaskWord columns) {
+        const MaskWord lowest = columns & (~columns + 1);
+        return first[count_bits(mask & (lowest - 1))];
+      });
+      first += count_bits(mask);
+    }
+    for_each_pending(rows[i], shape, [&](std::uint32_t word, MaskWord pending) {
+      add(word, pending & active[word], [&](MaskWord) { return *accumulators; });
+    });
+  }
+}
+
+template <class Rule>
+void step_word(const WordStep& cells, Real value, const Rule& rule) {
   // From the last cell to the first, so that cells that move do not overwrite each other.
   std::uint32_t from = count_bits(cells.before);
   std::uint32_t to = count_bits(cells.after);
@@ -57,20 +88,21 @@ void step_word(const WordStep& cells, Real value, const StepParams& params) {
       accumulator = cells.pending_accumulator;
     }
     if ((cells.active & bit) != 0) {
-      const Real g = cells.gradients[column] * value;
-      accumulator += g * g;
-      weight -= params.learning_rate * g / std::sqrt(params.adagrad_eps + accumulator);
+      rule.step(cells.gradients[column], value, weight, accumulator);
     }
     cells.weights_after[to] = weight;
     cells.accumulators_after[to] = accumulator;
   }
 }
 
+template <class Rule>
 void step(MaskWord* const* rows, const MaskWord* after, const Real* values, std::size_t n_rows,
-          std::uint32_t mask_words, const StepParams& params) {
+          std::uint32_t mask_words, const StepColumns& columns, const Rule& rule) {
   for (std::size_t i = 0; i < n_rows; ++i) {
-    step_row(rows[i], after + i * mask_words, mask_words, params,
-             [&](const WordStep& cells) { step_word(cells, values[i], params); });
+    if (rows[i] != nullptr) {
+      step_row(rows[i], after + i * mask_words, mask_words, columns,
+               [&](const WordStep& cells) { step_word(cells, values[i], rule); });
+    }
   }
 }
 
@@ -83,7 +115,12 @@ void sigmoids(const Real* in, Real* out, std::size_t n) {
 }  // namespace
 
 const Kernels& portable_kernels() {
-  static constexpr Kernels kPortable{score<Real>, score<Half>, step, sigmoids};
+  static constexpr Kernels kPortable{.score = score<Real>,
+                                     .score_halves = score<Half>,
+                                     .sum_accumulators = sum_accumulators,
+                                     .step_adagrad = step<AdaGradStep>,
+                                     .step_arow = step<ArowStep>,
+                                     .sigmoids = sigmoids};
   return kPortable;
 }
 

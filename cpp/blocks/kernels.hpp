@@ -10,6 +10,7 @@
 
 #include "base/types.hpp"
 #include "blocks/packed_row.hpp"
+#include "blocks/update_rules.hpp"
 
 namespace oplt {
 
@@ -17,12 +18,10 @@ namespace oplt {
 inline constexpr std::uint32_t kLanes = 16;
 inline std::size_t n_scores(RowShape shape) { return (shape.n_columns + kLanes - 1) / kLanes * kLanes; }
 
-/// The columns to update, and the parameters of the update.
-struct StepParams {
+/// The columns to update, and their gradients.
+struct StepColumns {
   const MaskWord* active;  // mask of the columns to update, mask_words long
   const Real* gradients;   // by column
-  Real learning_rate;
-  Real adagrad_eps;
 };
 
 struct Kernels {
@@ -32,12 +31,20 @@ struct Kernels {
   Score* score;
   Score* score_halves;  // for rows with RowContent::kHalfWeights
 
-  /// Adds the missing cells to each row and applies an AdaGrad step to all active cells: G += g²,
-  /// w -= learning_rate · g / sqrt(eps + G), with g = gradient · value. `after` has mask_words words per row: the mask
-  /// of its cells after the step, which includes its present cells and the active ones. The accumulators must already
-  /// be at the position that this mask implies (PackedRows::make_room).
-  void (*step)(MaskWord* const* rows, const MaskWord* after, const Real* values, std::size_t n_rows,
-               std::uint32_t mask_words, const StepParams& params);
+  /// sums[column] = sum of accumulator · value over the rows, in their order, for the columns in the mask `active`.
+  /// What it writes for other columns, up to n_scores(shape), is unspecified.
+  void (*sum_accumulators)(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape,
+                           const MaskWord* active, Real* sums);
+
+  /// Adds the missing cells to each row and updates all active cells by the rule (update_rules.hpp); null rows are
+  /// skipped. `after` has mask_words words per row: the mask of its cells after the step, which includes its present
+  /// cells and the active ones that the step starts. The accumulators must already be at the position that this mask
+  /// implies (PackedRows::make_room).
+  template <class Rule>
+  using Step = void(MaskWord* const* rows, const MaskWord* after, const Real* values, std::size_t n_rows,
+                    std::uint32_t mask_words, const StepColumns& columns, const Rule& rule);
+  Step<AdaGradStep>* step_adagrad;
+  Step<ArowStep>* step_arow;
 
   /// out[i] = sigmoid(in[i]).
   void (*sigmoids)(const Real* in, Real* out, std::size_t n);

@@ -51,6 +51,9 @@ struct Lanes4 {
   }
   static void store(Real* to, std::uint32_t mask, Vector v) { _mm_mask_storeu_ps(to, static_cast<__mmask8>(mask), v); }
   static Vector sqrt(Vector v) { return _mm_sqrt_ps(v); }
+  static Vector abs(Vector v) { return _mm_andnot_ps(all(-0.0F), v); }
+  static Vector max(Vector a, Vector b) { return _mm_max_ps(a, b); }
+  static std::uint32_t above(Vector a, Vector b) { return _mm_cmp_ps_mask(a, b, _CMP_GT_OQ); }
 };
 
 struct Lanes8 {
@@ -77,6 +80,9 @@ struct Lanes8 {
     _mm256_mask_storeu_ps(to, static_cast<__mmask8>(mask), v);
   }
   static Vector sqrt(Vector v) { return _mm256_sqrt_ps(v); }
+  static Vector abs(Vector v) { return _mm256_andnot_ps(all(-0.0F), v); }
+  static Vector max(Vector a, Vector b) { return _mm256_max_ps(a, b); }
+  static std::uint32_t above(Vector a, Vector b) { return _mm256_cmp_ps_mask(a, b, _CMP_GT_OQ); }
 };
 
 struct Lanes16 {
@@ -103,6 +109,9 @@ struct Lanes16 {
     _mm512_mask_storeu_ps(to, static_cast<__mmask16>(mask), v);
   }
   static Vector sqrt(Vector v) { return _mm512_maskz_sqrt_ps(0xFFFF, v); }
+  static Vector abs(Vector v) { return _mm512_maskz_andnot_ps(0xFFFF, all(-0.0F), v); }
+  static Vector max(Vector a, Vector b) { return _mm512_maskz_max_ps(0xFFFF, a, b); }
+  static std::uint32_t above(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
 };
 
 inline Real first_weight(const Real* weights) { return *weights; }
@@ -201,6 +210,35 @@ void score(const MaskWord* const* rows, const Real* values, std::size_t n_rows, 
   }
 }
 
+/// Sums all columns, active or not.
+void sum_accumulators(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape,
+                      const MaskWord* /*active*/, Real* sums) {
+  std::fill_n(sums, n_scores(shape), Real{0});
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    if (rows[i] == nullptr) {
+      continue;
+    }
+    const Real* accumulators = accumulators_of(rows[i], shape.mask_words);
+    const __m512 pending_accumulator = _mm512_set1_ps(*accumulators);
+    const __m512 x = _mm512_set1_ps(values[i]);
+    const auto add = [&](Real* out, __m512 v) { _mm512_storeu_ps(out, _mm512_loadu_ps(out) + v * x); };
+    for (std::uint32_t word = 0; word < shape.mask_words; ++word) {
+      Real* out = sums + word * kWordColumns;
+      for (MaskWord mask = rows[i][word]; mask != 0; mask >>= kLanes, out += kLanes) {
+        const __mmask16 lanes = lanes_of(mask, 0);
+        add(out, Lanes16::expand(lanes, accumulators));
+        accumulators += count_bits(lanes);
+      }
+    }
+    for_each_pending(rows[i], shape, [&](std::uint32_t word, MaskWord pending) {
+      Real* out = sums + word * kWordColumns;
+      for (; pending != 0; pending >>= kLanes, out += kLanes) {
+        add(out, _mm512_maskz_mov_ps(lanes_of(pending, 0), pending_accumulator));
+      }
+    });
+  }
+}
+
 /// Some columns of a row, unpacked.
 template <class Lanes>
 struct Cells {
@@ -223,40 +261,52 @@ struct Cells {
     Lanes::store(to_accumulators, first, Lanes::compress(mask, accumulators));
   }
 
-  /// An AdaGrad step of the cells in the mask.
-  void step(std::uint32_t mask, typename Lanes::Vector g, const StepParams& params) {
+  /// The steps of update_rules.hpp for the cells in the mask.
+  void step(std::uint32_t mask, typename Lanes::Vector gradients, Real value, const AdaGradStep& rule) {
+    const auto g = gradients * Lanes::all(value);
     const auto sum = accumulators + g * g;
-    const auto root = Lanes::sqrt(Lanes::all(params.adagrad_eps) + sum);
-    weights = Lanes::blend(mask, weights, weights - Lanes::all(params.learning_rate) * g / root);
+    const auto root = Lanes::sqrt(Lanes::all(rule.eps) + sum);
+    weights = Lanes::blend(mask, weights, weights - Lanes::all(rule.learning_rate) * g / root);
     accumulators = Lanes::blend(mask, accumulators, sum);
+  }
+
+  void step(std::uint32_t mask, typename Lanes::Vector gradients, Real value, const ArowStep& rule) {
+    const auto none = Lanes::all(0);
+    const auto g = gradients * Lanes::all(value);
+    mask &= Lanes::above(accumulators, none) | ~Lanes::above(Lanes::all(rule.least), Lanes::abs(g));
+    const auto variance = Lanes::max(Lanes::all(1) - accumulators, none);
+    const auto spread = variance * Lanes::all(value * value);
+    weights = Lanes::blend(mask, weights, weights - g * variance);
+    accumulators = Lanes::blend(mask, accumulators, accumulators + variance * spread / (Lanes::all(rule.r) + spread));
   }
 };
 
 /// Updates `count` cells that do not move, given packed gradients.
-template <class Lanes>
+template <class Lanes, class Rule>
 inline void step_packed(std::uint32_t count, std::uint32_t active, Real* weights, Real* accumulators,
-                        typename Lanes::Vector gradients, Real value, const StepParams& params) {
+                        typename Lanes::Vector gradients, Real value, const Rule& rule) {
   const std::uint32_t all = first_lanes(count);
   Cells<Lanes> cells{Lanes::load(all, weights), Lanes::load(all, accumulators)};
-  cells.step(active, gradients * Lanes::all(value), params);
+  cells.step(active, gradients, value, rule);
   Lanes::store(weights, all, cells.weights);
   Lanes::store(accumulators, all, cells.accumulators);
 }
 
 /// Updates a word whose cells do not move: only the gradients need packing.
+template <class Rule>
 inline void step_in_place(MaskWord mask, MaskWord active, Real* weights, Real* accumulators, const Real* gradients,
-                          Real value, const StepParams& params) {
+                          Real value, const Rule& rule) {
   const std::uint32_t count = count_bits(mask);
   MaskWord stepping = _pext_u64(active, mask);
   if (mask >> kLanes == 0) {
     const __m512 packed = _mm512_maskz_compress_ps(static_cast<__mmask16>(mask), _mm512_loadu_ps(gradients));
     const auto some = static_cast<std::uint32_t>(stepping);
     if (count <= Lanes4::kSize) {
-      step_packed<Lanes4>(count, some, weights, accumulators, _mm512_castps512_ps128(packed), value, params);
+      step_packed<Lanes4>(count, some, weights, accumulators, _mm512_castps512_ps128(packed), value, rule);
     } else if (count <= Lanes8::kSize) {
-      step_packed<Lanes8>(count, some, weights, accumulators, _mm512_castps512_ps256(packed), value, params);
+      step_packed<Lanes8>(count, some, weights, accumulators, _mm512_castps512_ps256(packed), value, rule);
     } else {
-      step_packed<Lanes16>(count, some, weights, accumulators, packed, value, params);
+      step_packed<Lanes16>(count, some, weights, accumulators, packed, value, rule);
     }
     return;
   }
@@ -271,13 +321,14 @@ inline void step_in_place(MaskWord mask, MaskWord active, Real* weights, Real* a
     const std::uint32_t some = lanes_of(stepping, 0);
     if (some != 0) {
       step_packed<Lanes16>(std::min(count - first, kLanes), some, weights + first, accumulators + first,
-                           _mm512_loadu_ps(packed + first), value, params);
+                           _mm512_loadu_ps(packed + first), value, rule);
     }
   }
 }
 
 /// Updates a word whose cells move or that gets new ones. All loads precede all stores, because the two may overlap.
-inline void step_moving(const WordStep& cells, Real value, const StepParams& params) {
+template <class Rule>
+inline void step_moving(const WordStep& cells, Real value, const Rule& rule) {
   Cells<Lanes16> groups[kGroups];
   const std::uint32_t n_columns = kWordColumns - static_cast<std::uint32_t>(std::countl_zero(cells.after));
   std::uint32_t from = 0;
@@ -285,8 +336,8 @@ inline void step_moving(const WordStep& cells, Real value, const StepParams& par
     const __mmask16 present = lanes_of(cells.before, group);
     groups[group] = Cells<Lanes16>::expand(present, cells.weights_before + from, cells.accumulators_before + from);
     groups[group].begin(lanes_of(cells.pending, group), cells);
-    const __m512 g = _mm512_loadu_ps(cells.gradients + kLanes * group) * _mm512_set1_ps(value);
-    groups[group].step(lanes_of(cells.active, group), g, params);
+    const __m512 gradients = _mm512_loadu_ps(cells.gradients + kLanes * group);
+    groups[group].step(lanes_of(cells.active, group), gradients, value, rule);
     from += count_bits(present);
   }
   std::uint32_t to = 0;
@@ -297,12 +348,13 @@ inline void step_moving(const WordStep& cells, Real value, const StepParams& par
   }
 }
 
-inline void step_word(const WordStep& cells, Real value, const StepParams& params) {
+template <class Rule>
+inline void step_word(const WordStep& cells, Real value, const Rule& rule) {
   if (cells.before != cells.after || cells.weights_before != cells.weights_after) {
-    step_moving(cells, value, params);
+    step_moving(cells, value, rule);
   } else {
     step_in_place(cells.after, cells.active, cells.weights_after, cells.accumulators_after, cells.gradients, value,
-                  params);
+                  rule);
   }
 }
 
@@ -321,18 +373,22 @@ inline void prefetch_accumulators(const MaskWord* row, const MaskWord* after, st
   }
 }
 
+template <class Rule>
 void step(MaskWord* const* rows, const MaskWord* after, const Real* values, std::size_t n_rows,
-          std::uint32_t mask_words, const StepParams& params) {
+          std::uint32_t mask_words, const StepColumns& columns, const Rule& rule) {
   for (std::size_t i = 0; i < n_rows; ++i, after += mask_words) {
-    if (i + kAhead < n_rows) {
+    if (i + kAhead < n_rows && rows[i + kAhead] != nullptr) {
       prefetch_accumulators(rows[i + kAhead], after + kAhead * mask_words, mask_words);
+    }
+    if (rows[i] == nullptr) {
+      continue;
     }
     if (mask_words == 1 && *rows[i] == *after) {  // the most frequent case by far
       Real* weights = weights_of(rows[i], 1);
-      step_in_place(*after, *params.active, weights, weights + capacity_for(count_bits(*after)), params.gradients,
-                    values[i], params);
+      step_in_place(*after, *columns.active, weights, weights + capacity_for(count_bits(*after)), columns.gradients,
+                    values[i], rule);
     } else {
-      step_row(rows[i], after, mask_words, params, [&](const WordStep& cells) { step_word(cells, values[i], params); });
+      step_row(rows[i], after, mask_words, columns, [&](const WordStep& cells) { step_word(cells, values[i], rule); });
     }
   }
 }
@@ -349,7 +405,12 @@ void sigmoids(const Real* in, Real* out, std::size_t n) {
 }  // namespace
 
 const Kernels* avx512_kernels() {
-  static constexpr Kernels kAvx512{score<Real>, score<Half>, step, sigmoids};
+  static constexpr Kernels kAvx512{.score = score<Real>,
+                                   .score_halves = score<Half>,
+                                   .sum_accumulators = sum_accumulators,
+                                   .step_adagrad = step<AdaGradStep>,
+                                   .step_arow = step<ArowStep>,
+                                   .sigmoids = sigmoids};
   return __builtin_cpu_supports("x86-64-v4") != 0 ? &kAvx512 : nullptr;  // includes all targets of the pragma above
 }
 

@@ -95,33 +95,54 @@ std::span<const Real> SiblingBlock::child_scores(RowView x, BlockScratch& scratc
   return std::span<const Real>(scratch.scores).subspan(column_of(0), n_children_);
 }
 
-/// Computes the gradients of the logistic loss and the mask of the columns to update; false if there is none.
-///
-/// With z = -s for a positive and z = s for a negative column, |gradient| = sigmoid(z): a column with negated weights
-/// and flipped target takes exactly the negated step, and the gate treats both alike. This symmetry makes the inverse
-/// of a classifier exact to the bit.
-bool SiblingBlock::compute_gradients(Real weight, std::span<const std::uint32_t> positives,
-                                     const LearningParams& params, BlockScratch& scratch) const {
-  std::vector<Real>& gradients = scratch.gradients;
-  gradients.assign(scratch.scores.begin(), scratch.scores.end());
-  const auto negate_positives = [&] {
-    gradients[kAuxiliary] = -gradients[kAuxiliary];
-    for (const std::uint32_t child : positives) {
-      gradients[column_of(child)] = -gradients[column_of(child)];
-    }
-  };
-  negate_positives();
-  scratch.kernels->sigmoids(gradients.data(), gradients.data(), gradients.size());
-  negate_positives();
+/// Marks the columns to update; false if there is none.
+template <class IsActive>
+bool SiblingBlock::find_active(BlockScratch& scratch, IsActive is_active) const {
   scratch.active.assign(rows_.mask_words(), 0);
   MaskWord any = 0;
   for (Column column = auxiliary_ ? kAuxiliary : column_of(0); column < shape().n_columns; ++column) {
-    const MaskWord active = std::abs(gradients[column]) >= params.gate ? 1 : 0;
+    const MaskWord active = is_active(scratch.gradients[column]) ? 1 : 0;
     any |= active;
     scratch.active[column / kWordColumns] |= active << (column % kWordColumns);
-    gradients[column] *= weight;
   }
   return any != 0;
+}
+
+/// The gradient of the logistic loss is sigmoid(z), z = -(y·s).
+bool SiblingBlock::compute_gradients(Real weight, const AdaGradParams& params, BlockScratch& scratch) const {
+  std::vector<Real>& gradients = scratch.gradients;
+  scratch.kernels->sigmoids(gradients.data(), gradients.data(), gradients.size());
+  if (!find_active(scratch, [&](Real gradient) { return gradient >= params.gate; })) {
+    return false;
+  }
+  for (Real& gradient : gradients) {
+    gradient *= weight;
+  }
+  return true;
+}
+
+/// With the margin y·s = -z, AROW corrects errors 1 + z > 0 by (1 + z) / (r + v), where v is the variance of the score:
+/// the sum of x² · (1 - confidence) over the row. An example of weight c counts as c examples: its r is r / c.
+bool SiblingBlock::compute_gradients(RowView x, Real weight, const ArowParams& params, BlockScratch& scratch) const {
+  if (!find_active(scratch, [](Real z) { return z > -1; })) {
+    return false;
+  }
+  scratch.squares.resize(x.size());
+  Real norm = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    scratch.squares[i] = x.values[i] * x.values[i];
+    norm += scratch.squares[i];
+  }
+  scratch.confidences.resize(n_scores(shape()));
+  scratch.kernels->sum_accumulators(scratch.row_pointers.data(), scratch.squares.data(), x.size(), shape(),
+                                    scratch.active.data(), scratch.confidences.data());
+  const Real r = params.r / weight;
+  for (std::size_t i = 0; i < scratch.gradients.size(); ++i) {
+    const Real variance = norm > scratch.confidences[i] ? norm - scratch.confidences[i] : 0;
+    scratch.gradients[i] = (1 + scratch.gradients[i]) / (r + variance);
+  }
+  scratch.arow = {r, params.sparsity / std::sqrt(norm * static_cast<Real>(x.size()))};
+  return true;
 }
 
 /// Computes the mask of a row after an update of the active columns. `mask` is null for a row that does not exist yet.
@@ -146,13 +167,59 @@ void SiblingBlock::find_cells_after(const MaskWord* mask, std::span<const MaskWo
   }
 }
 
+/// With z = -s for a positive and z = s for a negative column, the size of a gradient depends on z alone: a column with
+/// negated weights and flipped target takes exactly the negated step. This symmetry makes the inverse of a classifier
+/// exact to the bit.
 bool SiblingBlock::find_step(RowView x, Real weight, std::span<const std::uint32_t> positives,
                              const LearningParams& params, BlockScratch& scratch) const {
   score(x, scratch);
-  return compute_gradients(weight, positives, params, scratch);
+  std::vector<Real>& gradients = scratch.gradients;
+  gradients.assign(scratch.scores.begin(), scratch.scores.end());
+  const auto negate_positives = [&] {
+    gradients[kAuxiliary] = -gradients[kAuxiliary];
+    for (const std::uint32_t child : positives) {
+      gradients[column_of(child)] = -gradients[column_of(child)];
+    }
+  };
+  negate_positives();
+  const auto* arow = std::get_if<ArowParams>(&params);
+  const bool any = arow != nullptr ? compute_gradients(x, weight, *arow, scratch)
+                                   : compute_gradients(weight, std::get<AdaGradParams>(params), scratch);
+  negate_positives();
+  return any;
 }
 
 void SiblingBlock::take_step(RowView x, const LearningParams& params, BlockScratch& scratch) {
+  if (const auto* adagrad = std::get_if<AdaGradParams>(&params)) {
+    take_step(x, AdaGradStep{adagrad->learning_rate, adagrad->eps}, scratch.kernels->step_adagrad, scratch);
+  } else {
+    take_step(x, scratch.arow, scratch.kernels->step_arow, scratch);
+  }
+}
+
+/// The active columns, without those that have no cell in the row and would not get one by the rule.
+template <class Rule>
+std::span<const MaskWord> SiblingBlock::starting(const MaskWord* mask, Real value, const Rule& rule,
+                                                 BlockScratch& scratch) const {
+  if constexpr (Rule::kStartsAll) {
+    return scratch.active;
+  }
+  scratch.starting = scratch.active;
+  const PendingColumns pending(mask, rows_.mask_words());
+  for (std::uint32_t word = 0; word < rows_.mask_words(); ++word) {
+    MaskWord absent = scratch.active[word] & ~mask[word] & ~pending.in(word);
+    for (; absent != 0; absent &= absent - 1) {
+      const auto bit = static_cast<std::uint32_t>(std::countr_zero(absent));
+      if (!rule.starts(scratch.gradients[word * kWordColumns + bit], value)) {
+        scratch.starting[word] ^= MaskWord{1} << bit;
+      }
+    }
+  }
+  return scratch.starting;
+}
+
+template <class Rule>
+void SiblingBlock::take_step(RowView x, const Rule& rule, Kernels::Step<Rule>* step, BlockScratch& scratch) {
   rows_.own();
   // A row that has cells for the active columns needs no new ones, unless its auxiliary cell is updated while columns
   // are pending, i.e. while the last column has no cell.
@@ -161,6 +228,7 @@ void SiblingBlock::take_step(RowView x, const LearningParams& params, BlockScrat
     mark_none_pending(scratch.required, shape());
   }
   const std::uint32_t mask_words = rows_.mask_words();
+  scratch.no_cells.assign(mask_words, 0);
   bool changed = rows_.words(0) != scratch.base;  // the block has been copied since find_step()
   scratch.after.resize(x.size() * mask_words);
   MaskWord* after = scratch.after.data();
@@ -171,17 +239,20 @@ void SiblingBlock::take_step(RowView x, const LearningParams& params, BlockScrat
       for (std::uint32_t word = 1; word < mask_words; ++word) {  // usually there is only word 0
         after[word] = mask[word];
       }
-    } else {
-      find_cells_after(mask, scratch.active, after);
+      continue;
+    }
+    const MaskWord* before = mask == nullptr ? scratch.no_cells.data() : mask;
+    find_cells_after(mask, starting(before, x.values[i], rule, scratch), after);
+    if (!std::equal(before, before + mask_words, after)) {
       scratch.rows[i] = rows_.make_room(x.features[i], scratch.rows[i], {after, mask_words});
       changed = true;
     }
   }
   for (std::size_t i = 0; changed && i < x.size(); ++i) {  // after all make_room(), which may move the arena
-    scratch.row_pointers[i] = rows_.words(scratch.rows[i]);
+    scratch.row_pointers[i] = scratch.rows[i] == kNone ? nullptr : rows_.words(scratch.rows[i]);
   }
-  const StepParams step{scratch.active.data(), scratch.gradients.data(), params.learning_rate, params.adagrad_eps};
-  scratch.kernels->step(scratch.row_pointers.data(), scratch.after.data(), x.values.data(), x.size(), mask_words, step);
+  const StepColumns columns{scratch.active.data(), scratch.gradients.data()};
+  step(scratch.row_pointers.data(), scratch.after.data(), x.values.data(), x.size(), mask_words, columns, rule);
 }
 
 /// Makes space for the columns of `n_children` children.

@@ -16,23 +16,21 @@
 
 namespace oplt {
 
-/// Parameters of the online updates: AdaGrad on the logistic loss. The defaults are defined in Python.
-struct LearningParams {
-  Real learning_rate;
-  Real adagrad_eps;
-  Real gate;  // skip the update of a classifier whose |gradient| is below this
-};
-
 /// Working memory of one thread, so that the kernels do not allocate.
 struct BlockScratch {
   std::vector<Real> scores;     // by column, padded to whole vectors
   std::vector<Real> gradients;  // likewise
   std::vector<MaskWord> active;
+  std::vector<MaskWord> starting;  // the active columns, without those that do not start a cell in a row
+  std::vector<MaskWord> no_cells;
   std::vector<MaskWord> required;       // the cells with which a row needs no new ones
   std::vector<MaskWord> after;          // by feature: the mask of its row after the update
   std::vector<std::uint32_t> rows;      // by feature: the offset of its row, or kNone
   std::vector<MaskWord*> row_pointers;  // the same as pointers
   const MaskWord* base = nullptr;       // where offset 0 was when row_pointers were set
+  std::vector<Real> squares;            // by feature: the square of its value
+  std::vector<Real> confidences;        // by column, padded to whole vectors
+  ArowStep arow{};
   const Kernels* kernels = &oplt::kernels();
 };
 
@@ -40,7 +38,7 @@ struct BlockScratch {
 struct Cell {
   FeatureId feature;
   Real weight;
-  Real accumulator;  // AdaGrad's sum of squared gradients
+  Real accumulator;  // see update_rules.hpp
 
   friend bool operator==(const Cell&, const Cell&) = default;
 };
@@ -80,7 +78,8 @@ class SiblingBlock {
   std::span<const Real> child_scores(RowView x, BlockScratch& scratch) const;
 
   /// The first half of an online update of every column on x: the target is 1 for the auxiliary classifier and the
-  /// children in `positives`, 0 for the rest. `weight` scales the gradient. Returns false if no column changes.
+  /// children in `positives`, 0 for the rest. An example of weight 2 counts about as much as two examples. Returns
+  /// false if no column changes.
   bool find_step(RowView x, Real weight, std::span<const std::uint32_t> positives, const LearningParams& params,
                  BlockScratch& scratch) const;
 
@@ -147,8 +146,14 @@ class SiblingBlock {
   void widen_masks(Column n_children);
 
   void score(RowView x, BlockScratch& scratch) const;
-  bool compute_gradients(Real weight, std::span<const std::uint32_t> positives, const LearningParams& params,
-                         BlockScratch& scratch) const;
+  bool compute_gradients(Real weight, const AdaGradParams& params, BlockScratch& scratch) const;
+  bool compute_gradients(RowView x, Real weight, const ArowParams& params, BlockScratch& scratch) const;
+  template <class IsActive>
+  bool find_active(BlockScratch& scratch, IsActive is_active) const;
+  template <class Rule>
+  void take_step(RowView x, const Rule& rule, Kernels::Step<Rule>* step, BlockScratch& scratch);
+  template <class Rule>
+  std::span<const MaskWord> starting(const MaskWord* mask, Real value, const Rule& rule, BlockScratch& scratch) const;
   void find_cells_after(const MaskWord* mask, std::span<const MaskWord> active, MaskWord* after) const;
 
   bool auxiliary_ = false;

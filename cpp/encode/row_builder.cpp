@@ -65,9 +65,9 @@ RowView RowBuilder::build(std::span<const FeatureId> ids, std::span<const Real> 
       kept_values[n++] = value;
     }
   }
-  if (params.bias) {
+  if (params.bias != 0) {
     features[n] = kBiasFeature;
-    kept_values[n++] = Real{1};
+    kept_values[n++] = params.bias;
   }
   return {features.first(n), kept_values.first(n)};
 }

@@ -13,7 +13,7 @@ namespace oplt {
 
 /// The defaults are defined in Python.
 struct RowParams {
-  bool bias;       // add a constant feature of value 1
+  Real bias;       // add a constant feature of value 1
   bool normalize;  // scale each row to L2 norm 1 (before the bias)
 };
 

@@ -116,7 +116,7 @@ void list_further(const NamedRows& rows, std::size_t i, TextRow& row) {
 /// Calls read(text, row) for each text and concatenates the scaled rows.
 template <class Read>
 TextMatrix scaled_rows(Texts texts, Read read) {
-  constexpr RowParams kScaled{.bias = false, .normalize = true};
+  constexpr RowParams kScaled{.bias = 0, .normalize = true};
   RowBuilder row_builder;
   TextRow features;
   TextMatrix result;

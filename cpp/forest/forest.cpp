@@ -103,10 +103,10 @@ void Forest::save(ArrayWriter& out) const {
   }
 }
 
-Forest Forest::load(const ArrayReader& in, std::size_t n_trees, Loss loss) {
+Forest Forest::load(const ArrayReader& in, std::size_t n_trees, Link link) {
   Forest forest;
   for (std::size_t i = 0; i < n_trees; ++i) {
-    forest.trees.push_back(Plt::load(in, prefix_of(i), loss));
+    forest.trees.push_back(Plt::load(in, prefix_of(i), link));
     if (forest.trees[i].n_examples() != forest.n_examples() || forest.trees[i].n_labels() != forest.n_labels()) {
       throw FormatError("tree " + std::to_string(i) + " has learnt " + std::to_string(forest.trees[i].n_examples()) +
                         " examples with " + std::to_string(forest.trees[i].n_labels()) +

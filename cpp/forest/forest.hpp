@@ -40,7 +40,7 @@ struct Forest {
   std::size_t memory_of_trees() const;
 
   void save(ArrayWriter& out) const;
-  static Forest load(const ArrayReader& in, std::size_t n_trees, Loss loss);
+  static Forest load(const ArrayReader& in, std::size_t n_trees, Link link);
   /// Throws FormatError unless the forest is consistent with a model that has these numbers of features and labels.
   void check(std::uint32_t n_features, std::uint32_t n_labels) const;
 };

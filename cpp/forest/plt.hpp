@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/random.hpp"
@@ -20,12 +19,15 @@
 
 namespace oplt {
 
-/// The loss that the classifiers minimise, which determines how a score becomes a probability
-/// (Plt::child_probabilities).
-enum class Loss : std::uint8_t { kLogistic, kSquaredHinge };
+/// How the score of a classifier becomes a probability. It depends on the loss that the classifiers minimise.
+enum class Link : std::uint8_t {
+  kSigmoid,       // logistic loss
+  kSteepSigmoid,  // AROW, whose scores are mostly between -1 and 1
+  kSquaredHinge,  // as in Parabel
+};
 
-/// Throws InvalidParameter, listing the valid names, if there is no loss of this name.
-Loss loss_from_name(std::string_view name);
+/// The link for classifiers that were trained by this rule.
+Link link_of(const LearningParams& learning);
 
 /// Working memory of one predicting thread.
 struct NodeScratch {
@@ -44,7 +46,7 @@ class Plt {
 
   /// Batch-trained classifiers. `blocks` has the block of the root's own classifier, then those of the internal nodes,
   /// ascending.
-  Plt(LabelTree tree, Loss loss, std::vector<SiblingBlock> blocks, std::uint64_t n_examples);
+  Plt(LabelTree tree, Link link, std::vector<SiblingBlock> blocks, std::uint64_t n_examples);
 
   /// P(some label is relevant | x).
   Real root_probability(RowView x, NodeScratch& scratch) const;
@@ -79,7 +81,7 @@ class Plt {
 
   void save(ArrayWriter& out, const std::string& prefix) const;
   /// Throws FormatError unless each internal node has a matching block; check() checks the content of the blocks.
-  static Plt load(const ArrayReader& in, const std::string& prefix, Loss loss);
+  static Plt load(const ArrayReader& in, const std::string& prefix, Link link);
   /// Throws FormatError unless the loaded tree is consistent with a model that has this number of features.
   void check(std::uint32_t n_features) const;
 
@@ -96,7 +98,7 @@ class Plt {
   Shared<LabelTree> tree_;
   Shared<Blocks> blocks_;
   Shared<Buffer<BlockId>> block_of_;  // by node: its children's classifiers and its auxiliary one; kNone if neither
-  Loss loss_ = Loss::kLogistic;
+  Link link_ = Link::kSigmoid;
   Random random_;  // for the policy
   std::uint64_t n_examples_ = 0;
   std::uint64_t n_updates_ = 0;

@@ -15,6 +15,7 @@ constexpr std::size_t kOfferEvery = 64;  // examples
 }  // namespace
 
 void PltLearner::adopt(Plt& plt) const {
+  plt.link_ = link_;
   Blocks& blocks = blocks_of(plt);
   Buffer<BlockId>& block_of = plt.block_of_.write();
   for (NodeId v = 0; v < plt.n_nodes(); ++v) {

@@ -23,7 +23,7 @@ namespace oplt {
 /// parameters and working memory.
 class PltLearner {
  public:
-  PltLearner(const TreeParams& tree, const LearningParams& learning) : policy_(tree), steps_(learning) {}
+  PltLearner(const TreeParams& tree, const LearningParams& learning) : policy_(tree), link_(link_of(learning)), steps_(learning) {}
 
   /// Prepares an untrained tree for this learner: adds an auxiliary classifier to each node that may be extended.
   void adopt(Plt& plt) const;
@@ -43,6 +43,7 @@ class PltLearner {
   Blocks& blocks_of(Plt& plt) const { return plt.blocks_.write(); }
 
   TreePolicy policy_;
+  Link link_;
   DeferredSteps steps_;
   NodeScratch scratch_;
   std::vector<std::pair<NodeId, std::uint32_t>> on_;  // positive nodes of the example as (parent, position)

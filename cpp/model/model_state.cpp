@@ -124,7 +124,7 @@ ModelState ModelState::load(const ArrayReader& in, const StateParams& params) {
   ModelState state{.rows = params.rows,
                    .encoder = Shared(Encoder::load(in, "features", params.text)),
                    .labels = Shared(Vocabulary::load(in, "labels")),
-                   .forest = Forest::load(in, params.trees, params.loss),
+                   .forest = Forest::load(in, params.trees, params.link),
                    .ranker = {}};
   if (state.labels->size() != state.forest.n_labels()) {
     throw FormatError("the tree has " + std::to_string(state.forest.n_labels()) + " labels, but the vocabulary has " +

@@ -42,7 +42,7 @@ struct MemoryUse {
 /// The settings that are needed to load a trained state.
 struct StateParams {
   RowParams rows;
-  Loss loss = Loss::kLogistic;
+  Link link = Link::kSigmoid;
   std::size_t trees = 1;
   std::uint32_t label_memory = 0;  // number of features kept for each label; 0 = no label memory
   std::optional<TextParams> text;  // if the model takes texts

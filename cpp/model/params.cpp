@@ -29,9 +29,15 @@ void validate(const ModelParams& params) {
   const auto& [tree, learning, trees, warm_up, rows_have_norm_1] = params.forest;
   expect(tree.alpha >= 0.0 && tree.alpha <= 1.0, "alpha");
   expect(tree.arity >= 2 && tree.arity <= tree.max_leaves, "arity");
-  expect(learning.learning_rate > 0 && std::isfinite(learning.learning_rate), "learning_rate");
-  expect(learning.adagrad_eps > 0 && std::isfinite(learning.adagrad_eps), "adagrad_eps");
-  expect(learning.gate >= 0 && learning.gate < 0.5F, "gate");
+  if (const auto* adagrad = std::get_if<AdaGradParams>(&learning)) {
+    expect(adagrad->learning_rate > 0 && std::isfinite(adagrad->learning_rate), "learning_rate");
+    expect(adagrad->eps > 0 && std::isfinite(adagrad->eps), "adagrad_eps");
+    expect(adagrad->gate >= 0 && adagrad->gate < 0.5F, "gate");
+  } else {
+    const auto& arow = std::get<ArowParams>(learning);
+    expect(arow.r > 0 && std::isfinite(arow.r), "arow_r");
+    expect(arow.sparsity >= 0 && std::isfinite(arow.sparsity), "sparsity");
+  }
   expect(trees >= 1 && (trees == 1 || varies(tree.policy)), "trees");
   expect(warm_up == 0 || varies(tree.policy), "warm_up");
 }

@@ -27,16 +27,24 @@ namespace oplt::test {
 inline constexpr Policy kGrowingPolicies[] = {Policy::kRandom, Policy::kBestGreedy, Policy::kComplete, Policy::kCpet,
                                               Policy::kFlat};
 
+inline LearningParams adagrad(Real gate = 0) {
+  return AdaGradParams{.learning_rate = 0.5F, .eps = 0.01F, .gate = gate};
+}
+inline LearningParams arow(Real sparsity = 0) { return ArowParams{.r = 0.3F, .sparsity = sparsity}; }
+
+/// Both rules, updating all columns and cells, or only some.
+inline const LearningParams kRules[] = {adagrad(), adagrad(0.1F), arow(), arow(0.5F)};
+
 inline ModelParams make_params(Policy policy = Policy::kBestGreedy, std::uint32_t arity = 2,
-                               std::uint32_t max_leaves = 4, Real gate = 0) {
-  return {.rows = {.bias = true, .normalize = true},
+                               std::uint32_t max_leaves = 4, const LearningParams& learning = adagrad()) {
+  return {.rows = {.bias = 1, .normalize = true},
           .forest = {.tree = {.policy = policy,
                               .alpha = 0.75,
                               .arity = arity,
                               .max_leaves = max_leaves,
                               .spread_new_labels = true,
                               .seed = 7},
-                     .learning = {.learning_rate = 0.5F, .adagrad_eps = 0.01F, .gate = gate}}};
+                     .learning = learning}};
 }
 
 /// Settings of a model whose only tree is tree `number` of a forest.

@@ -55,7 +55,7 @@ struct Kind {
 
 /// A single tree; a model of named features with all options, during its warm-up; the same for texts, after warm-up.
 inline std::vector<Kind> kinds() {
-  Kind all{make_params(Policy::kBestGreedy, 2, 3, 0.1F), {}};
+  Kind all{make_params(Policy::kBestGreedy, 2, 3, arow(0.5F)), {}};
   all.params.label_memory = 4;
   all.params.forest.trees = 2;
   Kind texts = all;

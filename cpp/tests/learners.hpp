@@ -35,7 +35,7 @@ class OnlineTree {
 
   /// Continues from a saved state.
   OnlineTree(const ModelParams& params, const std::vector<std::byte>& saved)
-      : plt_(Plt::load(read_arrays(saved), "thing", Loss::kLogistic)),
+      : plt_(Plt::load(read_arrays(saved), "thing", link_of(params.forest.learning))),
         learner_(params.forest.tree, params.forest.learning) {
     plt_.check(kBiasFeature);
     learner_.expect_learnable(plt_);
@@ -63,7 +63,8 @@ class OnlineForest {
 
   /// Continues from a saved state.
   OnlineForest(const ModelParams& params, const std::vector<std::byte>& saved, std::uint32_t n_features)
-      : learner_(params.forest), forest_(Forest::load(read_arrays(saved), params.forest.trees, Loss::kLogistic)) {
+      : learner_(params.forest),
+        forest_(Forest::load(read_arrays(saved), params.forest.trees, link_of(params.forest.learning))) {
     forest_.check(n_features, forest_.n_labels());
     learner_.expect_learnable(forest_);
   }

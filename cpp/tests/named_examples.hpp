@@ -25,7 +25,7 @@ inline ModelState started(const ModelParams& params, const std::optional<TextPar
 
 inline StateParams state_params(const ModelParams& params, const std::optional<TextParams>& text = {}) {
   return {.rows = params.rows,
-          .loss = Loss::kLogistic,
+          .link = link_of(params.forest.learning),
           .trees = params.forest.trees,
           .label_memory = params.label_memory,
           .text = text};

@@ -18,8 +18,6 @@ namespace oplt::test {
 
 using Positions = std::vector<std::uint32_t>;
 
-inline LearningParams learning(Real gate = 0) { return make_params(Policy::kFlat, 2, 2, gate).forest.learning; }
-
 inline constexpr std::uint32_t kFeatures = 100;  // more than the examples have
 
 struct Step {

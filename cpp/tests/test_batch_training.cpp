@@ -193,7 +193,7 @@ TEST("a loaded batch-trained tree equals the saved one") {
   const BatchParams params = make_params(Loss::kSquaredHinge, 0.1F);
   const Plt model = train_batch(params, tree, views(stream), 1);
   const auto bytes = test::saved_bytes(model);
-  const Plt loaded = Plt::load(test::read_arrays(bytes), "thing", params.loss);
+  const Plt loaded = Plt::load(test::read_arrays(bytes), "thing", link_of(params.loss));
   loaded.check(25);
   CHECK(test::saved_bytes(loaded) == bytes);
   NodeScratch scratch;

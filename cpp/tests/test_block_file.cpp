@@ -30,9 +30,8 @@ struct Header {
 }  // namespace
 
 TEST("a loaded block has the same bytes and cells, and learns as if it had never been saved") {
-  for (const Real gate : {0.0F, 0.1F}) {
+  for (const LearningParams& params : test::kRules) {
     for (const Column n_children : {0U, 1U, 2U, 63U, 64U, 65U, 130U}) {
-      const LearningParams params = learning(gate);
       SiblingBlock block = trained(true, n_children, random_steps(6, 40, n_children), params);
       const auto bytes = saved_bytes(block);
       SiblingBlock loaded = load(bytes);
@@ -57,7 +56,7 @@ TEST("a block without updates is saved and loaded") {
 }
 
 TEST("saved bytes do not depend on how a block has grown") {
-  const LearningParams params = learning(0.1F);
+  const LearningParams params = test::adagrad(0.1F);
   const std::vector<Step> steps = random_steps(8, 40, 0);
   for (const Column n_children : {1U, 63U, 64U, 100U, 128U}) {
     SiblingBlock grown = trained(true, 0, steps, params);
@@ -74,8 +73,8 @@ TEST("an updated cell that is zero is not saved") {
   constexpr Real kTiny = std::numeric_limits<Real>::denorm_min();  // half of it, the gradient's part, rounds to 0
   const StreamExample with_tiny{.features = {2, 5}, .values = {1, kTiny}, .labels = {}, .weight = 1};
   const StreamExample without{.features = {2}, .values = {1}, .labels = {}, .weight = 1};
-  const SiblingBlock a = trained(false, 2, {{with_tiny, {0}}}, learning());
-  const SiblingBlock b = trained(false, 2, {{without, {0}}}, learning());
+  const SiblingBlock a = trained(false, 2, {{with_tiny, {0}}}, test::adagrad());
+  const SiblingBlock b = trained(false, 2, {{without, {0}}}, test::adagrad());
   CHECK_EQ(a.child_cells(0).size(), 1U);
   CHECK(saved_bytes(a) == saved_bytes(b));
 }
@@ -83,7 +82,7 @@ TEST("an updated cell that is zero is not saved") {
 TEST("several blocks are in a file in the order in which they were saved") {
   Blocks blocks;
   for (const Column n_children : {0U, 3U, 70U}) {
-    blocks.emplace_back(trained(true, n_children, random_steps(14, 20, n_children), learning()));
+    blocks.emplace_back(trained(true, n_children, random_steps(14, 20, n_children), test::arow()));
   }
   const std::vector<BlockId> order{2, 0, 1, 2};
   const auto file = file_of([&](ArrayWriter& out) { save_blocks(blocks, order, out, "thing"); });
@@ -113,7 +112,7 @@ TEST("halves that are not finite do not pass the check of a block") {
 }
 
 TEST("a block that was saved is the same block, and saved again the same bytes") {
-  const SiblingBlock block = trained(true, 3, random_steps(17, 40, 3), learning());
+  const SiblingBlock block = trained(true, 3, random_steps(17, 40, 3), test::arow());
   const SiblingBlock canonical = load(saved_bytes(block));
   canonical.check(kFeatures);
   CHECK(cells_of_children(canonical) == cells_of_children(block));
@@ -122,7 +121,7 @@ TEST("a block that was saved is the same block, and saved again the same bytes")
 }
 
 TEST("blocks with inconsistent parts are rejected when they are loaded") {
-  const auto file = saved_bytes(trained(true, 3, random_steps(10, 10, 3), learning()));
+  const auto file = saved_bytes(trained(true, 3, random_steps(10, 10, 3), test::arow()));
   const Header header = read_arrays(file).get<Header>("thing/blocks")[0];
   const auto refused = [&](auto change, const char* text) {
     Header changed = header;
@@ -144,7 +143,7 @@ TEST("blocks with inconsistent parts are rejected when they are loaded") {
 }
 
 TEST("content that could do harm does not pass the check of a block") {
-  const auto file = saved_bytes(trained(false, 2, random_steps(10, 10, 2), learning()));
+  const auto file = saved_bytes(trained(false, 2, random_steps(10, 10, 2), test::arow()));
   const auto cells = read_arrays(file).get<std::uint64_t>("thing/cells");
   const Header header = read_arrays(file).get<Header>("thing/blocks")[0];
   const auto with_header = [&](auto change) {
@@ -185,14 +184,14 @@ TEST("content that could do harm does not pass the check of a block") {
 }
 
 TEST("a truncated file of blocks throws wherever it ends") {
-  const auto file = saved_bytes(trained(true, 3, random_steps(10, 3, 3), learning()));
+  const auto file = saved_bytes(trained(true, 3, random_steps(10, 3, 3), test::arow()));
   for (std::size_t n = 0; n < file.size(); ++n) {
     CHECK_THROWS(FormatError, open({file.begin(), file.begin() + static_cast<std::ptrdiff_t>(n)}));
   }
 }
 
 TEST("rows in a block without columns throw") {
-  const auto file = saved_bytes(trained(false, 1, random_steps(10, 3, 1), learning()));
+  const auto file = saved_bytes(trained(false, 1, random_steps(10, 3, 1), test::arow()));
   Header header = read_arrays(file).get<Header>("thing/blocks")[0];
   header.n_children = 0;
   CHECK_THROWS_WITH(FormatError, "beyond the last column", load(with_value(file, "thing/blocks", 0, header)));

@@ -32,7 +32,7 @@ namespace {
 
 /// A model with all options.
 ModelParams with_all() {
-  ModelParams params = make_params(Policy::kBestGreedy, 3, 5, 0.1F);
+  ModelParams params = make_params(Policy::kBestGreedy, 3, 5, test::arow(0.5F));
   params.label_memory = 8;
   params.forest.trees = 2;
   params.forest.warm_up = 70;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr BatchParams kParams{
     .loss = Loss::kSquaredHinge, .cost = 1, .tolerance = 0.1, .max_iterations = 20, .prune = 0.05F, .seed = 3};
-constexpr RowParams kRows{.bias = true, .normalize = true};
+constexpr RowParams kRows{.bias = 1, .normalize = true};
 
 /// Texts with some of their labels, and a flat tree over all of these.
 struct Sample {
@@ -58,7 +58,7 @@ TEST("a batch-trained model finds labels of its sample, is saved and loaded, and
   CHECK(n_right > 20);  // by chance about 5
   const auto file = saved_bytes(model);
   CHECK(saved_bytes(fit(kParams, kRows, sample.start(), sample.texts.inputs(), sample.labels(), {}, 3)) == file);
-  const StateParams params{.rows = kRows, .loss = kParams.loss, .text = test::crowded_text()};
+  const StateParams params{.rows = kRows, .link = link_of(kParams.loss), .text = test::crowded_text()};
   const ModelState loaded = ModelState::load(test::read_arrays(file), params);
   loaded.check();
   CHECK(saved_bytes(loaded) == file);

@@ -26,7 +26,7 @@ using Stream = std::vector<test::StreamExample>;
 constexpr std::uint32_t kFeatures = 1000;  // more than the streams have
 
 ModelParams three_trees(Policy policy = Policy::kBestGreedy) {
-  ModelParams params = make_params(policy, 4, 6, 0.1F);
+  ModelParams params = make_params(policy, 4, 6, test::arow(0.5F));
   params.forest.trees = 3;
   return params;
 }

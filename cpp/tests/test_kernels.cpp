@@ -56,7 +56,7 @@ struct Rows {
       masks.resize(mask_words + capacity_for(n_after) + 8);  // 8 words after the row that must not change
       for (std::uint32_t cell = 0; cell < before; ++cell) {
         weights_of(masks.data(), mask_words)[cell] = random_real(random);
-        (weights_of(masks.data(), mask_words) + capacity_for(n_after))[cell] = std::abs(random_real(random));
+        (weights_of(masks.data(), mask_words) + capacity_for(n_after))[cell] = std::abs(random_real(random)) / 2;
       }
       rows.push_back(masks);
       values.push_back(random_real(random));
@@ -91,12 +91,28 @@ TEST("the fastest kernels give the same bits as the portable ones") {
       kernels().score(other_rows.data(), one.values.data(), one_rows.size(), one.shape, other_scores.data());
       CHECK(std::memcmp(one_scores.data(), other_scores.data(), one_scores.size() * sizeof(Real)) == 0);
 
-      one_rows = one.pointers();
-      other_rows = other.pointers();
-      const StepParams step{one.active.data(), one.gradients.data(), 0.5F, 0.01F};
-      portable_kernels().step(one_rows.data(), one.after.data(), one.values.data(), one_rows.size(), one.mask_words,
-                              step);
-      kernels().step(other_rows.data(), one.after.data(), one.values.data(), one_rows.size(), one.mask_words, step);
+      std::vector<Real> one_sums(n_scores, -1);
+      std::vector<Real> other_sums(n_scores, -2);
+      portable_kernels().sum_accumulators(one_rows.data(), one.values.data(), one_rows.size(), one.shape,
+                                          one.active.data(), one_sums.data());
+      kernels().sum_accumulators(other_rows.data(), one.values.data(), one_rows.size(), one.shape, one.active.data(),
+                                 other_sums.data());
+      for_each_bit(one.active, [&](Column column) { CHECK_EQ(one_sums[column], other_sums[column]); });
+
+      const StepColumns columns{one.active.data(), one.gradients.data()};
+      if (round % 2 == 0) {
+        const AdaGradStep rule{.learning_rate = 0.5F, .eps = 0.01F};
+        portable_kernels().step_adagrad(one_rows.data(), one.after.data(), one.values.data(), one_rows.size(),
+                                        one.mask_words, columns, rule);
+        kernels().step_adagrad(other_rows.data(), one.after.data(), one.values.data(), one_rows.size(), one.mask_words,
+                               columns, rule);
+      } else {
+        const ArowStep rule{.r = 0.3F, .least = 0.2F};
+        portable_kernels().step_arow(one_rows.data(), one.after.data(), one.values.data(), one_rows.size(),
+                                     one.mask_words, columns, rule);
+        kernels().step_arow(other_rows.data(), one.after.data(), one.values.data(), one_rows.size(), one.mask_words,
+                            columns, rule);
+      }
       CHECK(one.rows == other.rows);
 
       portable_kernels().sigmoids(one_scores.data(), one_scores.data(), one_scores.size());

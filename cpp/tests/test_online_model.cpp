@@ -43,7 +43,7 @@ ModelState started_from_tree(const ModelParams& params, std::span<const Name> na
 
 TEST("learning row by row, in batches and after loading is the same") {
   const NamedExamples examples(2, 60);
-  const ModelParams params = make_params(Policy::kRandom, 2, 3, 0.1F);
+  const ModelParams params = make_params(Policy::kRandom, 2, 3, test::arow(0.5F));
   OnlineModel at_once(params, started(params));
   examples.update(at_once);
   OnlineModel singly(params, started(params));

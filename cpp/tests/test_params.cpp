@@ -14,6 +14,8 @@ using oplt::test::make_params;
 
 namespace {
 
+AdaGradParams& adagrad_of(ForestParams& params) { return std::get<AdaGradParams>(params.learning); }
+
 /// Valid settings that change() has changed.
 template <class Change>
 ModelParams with(Change change) {
@@ -47,9 +49,10 @@ TEST("training settings at the ends of their ranges are accepted") {
   validate(with([](ForestParams& params) { params.tree.alpha = 0; }));
   validate(with([](ForestParams& params) { params.tree.alpha = 1; }));
   validate(with([](ForestParams& params) { params.tree.arity = 4; }));
-  validate(with([](ForestParams& params) { params.learning.learning_rate = 1e6F; }));
-  validate(with([](ForestParams& params) { params.learning.adagrad_eps = 1e-30F; }));
-  validate(with([](ForestParams& params) { params.learning.gate = 0; }));
+  validate(with([](ForestParams& params) { adagrad_of(params).learning_rate = 1e6F; }));
+  validate(with([](ForestParams& params) { adagrad_of(params).eps = 1e-30F; }));
+  validate(with([](ForestParams& params) { adagrad_of(params).gate = 0; }));
+  validate(with([](ForestParams& params) { params.learning = ArowParams{.r = 1e-6F, .sparsity = 0}; }));
 }
 
 TEST("a training setting out of range is named") {
@@ -60,11 +63,17 @@ TEST("a training setting out of range is named") {
   refused("arity", [](ForestParams& params) { params.tree.max_leaves = 1; });
   refused("arity", [](ForestParams& params) { params.tree.arity = 5; });
   for (const Real bad : {Real{0}, Real{-1}, Real{INFINITY}, Real{NAN}}) {
-    refused("learning_rate", [&](ForestParams& params) { params.learning.learning_rate = bad; });
-    refused("adagrad_eps", [&](ForestParams& params) { params.learning.adagrad_eps = bad; });
+    refused("learning_rate", [&](ForestParams& params) { adagrad_of(params).learning_rate = bad; });
+    refused("adagrad_eps", [&](ForestParams& params) { adagrad_of(params).eps = bad; });
   }
   for (const Real gate : {0.5F, -0.1F, Real{NAN}}) {
-    refused("gate", [&](ForestParams& params) { params.learning.gate = gate; });
+    refused("gate", [&](ForestParams& params) { adagrad_of(params).gate = gate; });
+  }
+  for (const Real r : {Real{0}, Real{-1}, Real{INFINITY}, Real{NAN}}) {
+    refused("arow_r", [&](ForestParams& params) { params.learning = ArowParams{.r = r, .sparsity = 0}; });
+  }
+  for (const Real sparsity : {Real{-1}, Real{INFINITY}, Real{NAN}}) {
+    refused("sparsity", [&](ForestParams& params) { params.learning = ArowParams{.r = 1, .sparsity = sparsity}; });
   }
 }
 

@@ -24,7 +24,7 @@ using oplt::test::with_value;
 
 namespace {
 
-Plt open(const std::vector<std::byte>& file) { return Plt::load(test::read_arrays(file), "thing", Loss::kLogistic); }
+Plt open(const std::vector<std::byte>& file) { return Plt::load(test::read_arrays(file), "thing", Link::kSigmoid); }
 
 Plt load(const std::vector<std::byte>& file) {
   Plt plt = open(file);

@@ -20,7 +20,6 @@ using oplt::test::StreamExample;
 namespace {
 
 constexpr std::pair<std::uint32_t, std::uint32_t> kShapes[] = {{2, 2}, {2, 5}, {3, 3}, {4, 9}, {8, 8}};
-constexpr Real kGates[] = {0.0F, 0.1F};
 
 /// Number of updates by IPLT (Algorithm 1) for an example: its positive and negative nodes.
 std::uint64_t n_iplt_updates(const LabelTree& tree, const std::vector<LabelId>& labels) {
@@ -68,13 +67,13 @@ void check_proper(const ModelParams& params, const LabelTree& start, const std::
   check_same_classifiers(*online, *knowing);
 }
 
-/// Calls check(params) for all policies, shapes and gates.
+/// Calls check(params) for all policies, shapes and rules.
 template <class Check>
 void for_all_settings(Check check) {
   for (const Policy policy : test::kGrowingPolicies) {
     for (const auto& [arity, max_leaves] : kShapes) {
-      for (const Real gate : kGates) {
-        check(make_params(policy, arity, max_leaves, gate));
+      for (const LearningParams& rule : test::kRules) {
+        check(make_params(policy, arity, max_leaves, rule));
       }
     }
   }
@@ -148,8 +147,8 @@ TEST("a fixed tree gets the classifiers of the online model whose final tree it 
 TEST("the result depends neither on the batches nor on the threads") {
   for (const Policy policy : test::kGrowingPolicies) {
     const auto stream = random_stream(11, 150);
-    for (const Real gate : kGates) {
-      const ModelParams params = make_params(policy, 3, 5, gate);
+    for (const LearningParams& rule : test::kRules) {
+      const ModelParams params = make_params(policy, 3, 5, rule);
       OnlineTree one_by_one(params);
       for (const StreamExample& example : stream) {
         one_by_one.learn(example);
@@ -207,7 +206,7 @@ TEST("a loaded model continues as if it had never been saved") {
 }
 
 TEST("a model can be saved and loaded after every example") {
-  const ModelParams params = make_params(Policy::kRandom, 3, 5, 0.1F);
+  const ModelParams params = make_params(Policy::kRandom, 3, 5, test::arow(0.5F));
   OnlineTree model(params);
   OnlineTree interrupted(params);
   for (const StreamExample& example : random_stream(6, 60)) {

@@ -32,15 +32,10 @@ class Classifier {
   }
 
   void learn(RowView x, Real example_weight, bool target, const LearningParams& params) {
-    const Real gradient = target ? -sigmoid(-score(x)) : sigmoid(score(x));
-    if (std::abs(gradient) < params.gate) {
-      return;
-    }
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const Real g = gradient * example_weight * x.values[i];
-      auto& [weight, accumulator] = cells_[x.features[i]];
-      accumulator += g * g;
-      weight -= params.learning_rate * g / std::sqrt(params.adagrad_eps + accumulator);
+    if (const auto* adagrad = std::get_if<AdaGradParams>(&params)) {
+      learn_adagrad(x, example_weight, target, *adagrad);
+    } else {
+      learn_arow(x, example_weight, target, std::get<ArowParams>(params));
     }
   }
 
@@ -53,6 +48,45 @@ class Classifier {
   }
 
  private:
+  void learn_adagrad(RowView x, Real example_weight, bool target, const AdaGradParams& params) {
+    const Real gradient = target ? -sigmoid(-score(x)) : sigmoid(score(x));
+    if (std::abs(gradient) < params.gate) {
+      return;
+    }
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const Real g = gradient * example_weight * x.values[i];
+      auto& [weight, accumulator] = cells_[x.features[i]];
+      accumulator += g * g;
+      weight -= params.learning_rate * g / std::sqrt(params.eps + accumulator);
+    }
+  }
+
+  void learn_arow(RowView x, Real example_weight, bool target, const ArowParams& params) {
+    const Real error = target ? 1 - score(x) : 1 + score(x);
+    if (error <= 0) {
+      return;
+    }
+    const Real r = params.r / example_weight;
+    Real norm = 0;
+    Real known = 0;  // the part of the norm that has become certain
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto cell = cells_.find(x.features[i]);
+      norm += x.values[i] * x.values[i];
+      known += (cell == cells_.end() ? 0 : cell->second.second) * (x.values[i] * x.values[i]);
+    }
+    const Real step = error / (r + (norm - known));
+    const Real least = params.sparsity / std::sqrt(norm * static_cast<Real>(x.size()));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (std::abs(step * x.values[i]) < least && !cells_.contains(x.features[i])) {
+        continue;
+      }
+      auto& [weight, confidence] = cells_[x.features[i]];
+      const Real spread = (1 - confidence) * (x.values[i] * x.values[i]);
+      weight -= (target ? -step : step) * x.values[i] * (1 - confidence);
+      confidence += (1 - confidence) * spread / (r + spread);
+    }
+  }
+
   std::map<FeatureId, std::pair<Real, Real>> cells_;
 };
 
@@ -92,9 +126,8 @@ void check_columns_equal_classifiers(bool auxiliary, Column n_children, const Le
 }  // namespace
 
 TEST("columns equal single classifiers, bit for bit") {
-  for (const Real gate : {0.0F, 0.1F}) {
+  for (const LearningParams& params : test::kRules) {
     for (const Column n_columns : {1U, 2U, 3U, 17U, 33U, 64U, 65U, 130U}) {
-      const LearningParams params = learning(gate);
       for (const Kernels* version : {&kernels(), &portable_kernels()}) {
         check_columns_equal_classifiers(false, n_columns, params, *version);
         check_columns_equal_classifiers(true, n_columns - 1, params, *version);
@@ -103,15 +136,19 @@ TEST("columns equal single classifiers, bit for bit") {
   }
 }
 
-TEST("the gate does make a difference to these examples") {
+TEST("the rules and their settings do make a difference to these examples") {
   const std::vector<Step> steps = random_steps(16, 120, 16);
-  const auto all = cells_of_children(trained(false, 16, steps, learning()));
-  const auto gated = cells_of_children(trained(false, 16, steps, learning(0.1F)));
-  int n_different = 0;
-  for (Column column = 0; column < 16; ++column) {
-    n_different += all[column] == gated[column] ? 0 : 1;
+  for (const LearningParams& one : test::kRules) {
+    for (const LearningParams& other : test::kRules) {
+      const auto cells = cells_of_children(trained(false, 16, steps, one));
+      const auto others = cells_of_children(trained(false, 16, steps, other));
+      int n_different = 0;
+      for (Column column = 0; column < 16; ++column) {
+        n_different += cells[column] == others[column] ? 0 : 1;
+      }
+      CHECK(&one == &other || n_different > 8);
+    }
   }
-  CHECK(n_different > 8);
 }
 
 TEST("with the gate, an example that a classifier predicts confidently adds no features to it") {
@@ -122,7 +159,7 @@ TEST("with the gate, an example that a classifier predicts confidently adds no f
   steps.push_back({with_news, {0}});  // now column 0 is wrong, and column 1 too
   const auto n_features = [&](Real gate, std::size_t n_steps) {
     const std::vector<Step> first(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(n_steps));
-    const SiblingBlock block = trained(false, 2, first, learning(gate));
+    const SiblingBlock block = trained(false, 2, first, test::adagrad(gate));
     return std::pair(block.child_cells(0).size(), block.child_cells(1).size());
   };
   CHECK(n_features(0, 101) == std::pair(2UL, 2UL));
@@ -131,9 +168,8 @@ TEST("with the gate, an example that a classifier predicts confidently adds no f
 }
 
 TEST("an added child is the classifier that saw everything as negative") {
-  for (const Real gate : {0.0F, 0.1F}) {
+  for (const LearningParams& params : test::kRules) {
     for (const Column n_children : {0U, 1U, 3U, 31U, 62U, 63U, 64U, 127U}) {
-      const LearningParams params = learning(gate);
       std::vector<Step> steps = random_steps(n_children + 1, 50, n_children);
       SiblingBlock block = trained(true, n_children, steps, params);
       block.add_child();
@@ -149,8 +185,7 @@ TEST("an added child is the classifier that saw everything as negative") {
 }
 
 TEST("children added during training equal classifiers that saw every example") {
-  for (const Real gate : {0.0F, 0.1F, 0.4F}) {
-    const LearningParams params = learning(gate);
+  for (const LearningParams& params : test::kRules) {
     Random random(11);
     SiblingBlock block(true, 0);
     std::vector<Step> steps;
@@ -198,7 +233,7 @@ TEST("children added during training equal classifiers that saw every example") 
 }
 
 TEST("adding a child takes no memory until a row is updated, also after loading") {
-  SiblingBlock block = trained(true, 1, random_steps(13, 40, 1), learning());
+  SiblingBlock block = trained(true, 1, random_steps(13, 40, 1), test::adagrad());
   const std::size_t before = block.memory_bytes();
   for (int i = 0; i < 60; ++i) {
     block.add_child();
@@ -211,7 +246,7 @@ TEST("adding a child takes no memory until a row is updated, also after loading"
 }
 
 TEST("adding a child does not change the other columns") {
-  SiblingBlock block = trained(true, 5, random_steps(2, 40, 5), learning());
+  SiblingBlock block = trained(true, 5, random_steps(2, 40, 5), test::adagrad());
   for (Column n_children = 5; n_children < 200; ++n_children) {  // over 64 and 128 columns
     auto expected = cells_of_children(block);
     const std::vector<Cell> auxiliary = block.auxiliary_cells();
@@ -224,8 +259,7 @@ TEST("adding a child does not change the other columns") {
 }
 
 TEST("a parent block has the auxiliary classifier twice") {
-  for (const Real gate : {0.0F, 0.1F}) {
-    const LearningParams params = learning(gate);
+  for (const LearningParams& params : test::kRules) {
     const std::vector<Step> steps = random_steps(3, 40, 70);
     const SiblingBlock block = trained(true, 70, steps, params);
     const SiblingBlock parent = block.parent_block();
@@ -238,9 +272,8 @@ TEST("a parent block has the auxiliary classifier twice") {
 }
 
 TEST("dropping the auxiliary classifier keeps the children's cells") {
-  for (const Real gate : {0.0F, 0.2F}) {
+  for (const LearningParams& params : test::kRules) {
     for (const Column n_children : {1U, 2U, 63U, 64U, 65U, 127U, 128U, 129U}) {
-      const LearningParams params = learning(gate);
       std::vector<Step> steps = random_steps(4, 40, n_children);
       SiblingBlock block = trained(true, n_children, steps, params);
       const auto expected = cells_of_children(block);
@@ -276,7 +309,7 @@ TEST("batch-trained weights are scored, saved and loaded like online-trained one
 }
 
 TEST("memory is counted") {
-  const SiblingBlock block = trained(true, 10, random_steps(9, 40, 10), learning());
+  const SiblingBlock block = trained(true, 10, random_steps(9, 40, 10), test::adagrad());
   CHECK(block.memory_bytes() >= block.n_rows() * 11 * 2 * sizeof(Real));
 }
 
@@ -285,13 +318,13 @@ TEST("a shared block is copied before an update, and only if the update changes 
   Shared<SiblingBlock> block(SiblingBlock(false, 1));
   BlockScratch scratch;
   for (int i = 0; i < 100; ++i) {
-    learn(block, bias.row(), 1, Positions{0}, learning(0.1F), scratch);
+    learn(block, bias.row(), 1, Positions{0}, test::adagrad(0.1F), scratch);
   }
   const Shared<SiblingBlock> held = block;
   const auto before = saved_bytes(*held);
-  learn(block, bias.row(), 1, Positions{0}, learning(0.1F), scratch);  // below the gate: no update
+  learn(block, bias.row(), 1, Positions{0}, test::adagrad(0.1F), scratch);  // below the gate: no update
   CHECK(&*block == &*held);
-  learn(block, bias.row(), 1, Positions{}, learning(0.1F), scratch);
+  learn(block, bias.row(), 1, Positions{}, test::adagrad(0.1F), scratch);
   CHECK(&*block != &*held);
   CHECK(saved_bytes(*held) == before);
   CHECK(saved_bytes(*block) != before);
@@ -299,13 +332,13 @@ TEST("a shared block is copied before an update, and only if the update changes 
 
 TEST("a copy of a block learns as the block does") {
   for (const Column n_children : {1U, 70U}) {
-    Shared<SiblingBlock> block(trained(true, n_children, random_steps(6, 40, n_children), learning()));
+    Shared<SiblingBlock> block(trained(true, n_children, random_steps(6, 40, n_children), test::adagrad()));
     SiblingBlock alone = *block;
     BlockScratch scratch;
     for (const Step& step : random_steps(7, 20, n_children)) {
       const Shared<SiblingBlock> held = block;  // so that each update is applied to a new copy
-      learn(block, step.example.row(), step.example.weight, step.positives, learning(), scratch);
-      learn(alone, step, learning());
+      learn(block, step.example.row(), step.example.weight, step.positives, test::adagrad(), scratch);
+      learn(alone, step, test::adagrad());
     }
     CHECK(saved_bytes(*block) == saved_bytes(alone));
   }
@@ -313,7 +346,7 @@ TEST("a copy of a block learns as the block does") {
 
 TEST("a block for prediction has the scores of the children, without weights below prune") {
   for (const Column n_children : {1U, 3U, 70U}) {
-    const SiblingBlock block = trained(true, n_children, random_steps(15, 60, n_children), learning());
+    const SiblingBlock block = trained(true, n_children, random_steps(15, 60, n_children), test::adagrad());
     const SiblingBlock all = block.for_prediction(0);
     const SiblingBlock some = block.for_prediction(0.2F);
     CHECK(!all.has_auxiliary() && !all.rows().has_accumulators());
@@ -341,7 +374,7 @@ TEST("a block for prediction has the scores of the children, without weights bel
 
 TEST("a block in half precision holds the nearest halves, and scores as they do") {
   for (const Column n_children : {1U, 3U, 70U}) {
-    const SiblingBlock block = trained(true, n_children, random_steps(15, 60, n_children), learning());
+    const SiblingBlock block = trained(true, n_children, random_steps(15, 60, n_children), test::adagrad());
     const SiblingBlock halves = block.for_prediction(0, true);
     CHECK(halves.rows().content() == RowContent::kHalfWeights && !halves.has_auxiliary());
     CHECK(n_children == 1 || halves.memory_bytes() < block.for_prediction(0).memory_bytes());

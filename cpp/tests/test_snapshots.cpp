@@ -57,13 +57,13 @@ std::vector<Kind> kinds() {
   for (const Policy policy : test::kGrowingPolicies) {
     result.push_back({make_params(policy, 3, 5), {}});
   }
-  Kind memory{make_params(Policy::kBestGreedy, 3, 5, 0.1F), {}};
+  Kind memory{make_params(Policy::kBestGreedy, 3, 5, test::arow(0.5F)), {}};
   memory.params.label_memory = 8;
   Kind trees{make_params(Policy::kRandom, 4, 6), {}};
   trees.params.forest.trees = 3;
   Kind warm_up{make_params(), {}};
   warm_up.params.forest.warm_up = 70;
-  Kind all{make_params(Policy::kBestGreedy, 3, 5, 0.1F), test::crowded_text()};
+  Kind all{make_params(Policy::kBestGreedy, 3, 5, test::arow(0.5F)), test::crowded_text()};
   all.params.label_memory = 8;
   all.params.forest.trees = 2;
   all.params.forest.warm_up = 70;

@@ -41,7 +41,7 @@ struct ExamplesOf {
 };
 
 /// Rows without bias, either unchanged or scaled to norm 1.
-RowParams row_params(bool normalize) { return {.bias = false, .normalize = normalize}; }
+RowParams row_params(bool normalize) { return {.bias = 0, .normalize = normalize}; }
 
 RowView without_bias(RowView x) {
   const std::size_t n = x.size() > 0 && x.features.back() == kBiasFeature ? x.size() - 1 : x.size();

@@ -31,7 +31,7 @@ class Check(Protocol):
 
     @property
     def kind(self) -> str:
-        """The type, as documentation has it."""
+        """The type, as shown in the documentation."""
 
     def __call__(self, name: str, value: Any) -> Any:
         """Check a value."""
@@ -52,7 +52,7 @@ class Integer:
 
     @property
     def kind(self) -> str:
-        """The type, as documentation has it."""
+        """The type, as shown in the documentation."""
         return "int or None" if self.optional else "int"
 
     def __call__(self, name: str, value: Any) -> int | None:
@@ -81,9 +81,9 @@ def count(name: str, value: Any, least: int = 1, most: int = LARGEST_COUNT) -> i
 
 @dataclass(frozen=True)
 class Number:
-    """A number in a range, whose ends are included, unless they are given as `above` and `below`.
+    """A number in a range. `least` and `most` belong to the range, `above` and `below` do not.
 
-    The value that the core uses must be in the range, too: with `single`, the value rounded to float32.
+    The value that the core uses must be in the range as well: with `single`, the value rounded to float32.
     """
 
     least: float | None = None
@@ -95,7 +95,7 @@ class Number:
 
     @property
     def kind(self) -> str:
-        """The type, as documentation has it."""
+        """The type, as shown in the documentation."""
         return "float or None" if self.optional else "float"
 
     def __call__(self, name: str, value: Any) -> float | None:
@@ -113,7 +113,7 @@ class Number:
         return number
 
     def _holds(self, number: float) -> bool:
-        """Tell whether a value is in the range; NaN never is."""
+        """Check whether a value is in the range; NaN never is."""
         return (
             number == number  # noqa: PLR0124 (NaN is not)
             and (self.least is None or number >= self.least)
@@ -188,7 +188,7 @@ class Pattern:
         try:
             n_groups = re.compile(value).groups
         except (re.error, RecursionError, OverflowError) as error:
-            refuse(name, f"a regular expression ({error})", value)
+            refuse(name, "a regular expression", value, f"Python's re module reports: {error}.")
         if n_groups > 1:
             refuse(name, "a regular expression with at most one group", value, "Write (?:...) for the others.")
         return value
@@ -207,10 +207,10 @@ class Bounds:
             return None
         bounds = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else ()
         if len(bounds) != 2:
-            refuse(name, "(least, most), such as (1, 2), or None", value)
+            refuse(name, "a pair (minimum, maximum), such as (1, 2), or None", value)
         least, most = (count(name, bound, most=self.most) for bound in bounds)
         if least > most:
-            refuse(name, "(least, most), the least first", value)
+            refuse(name, "a pair (minimum, maximum) with minimum <= maximum", value)
         return least, most
 
 

@@ -72,12 +72,17 @@ def telling_damage(name: str) -> Iterator[None]:
     except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the file cannot be read; errors in its content have no errno
-        raise _damaged(name, error) from None
+        raise _damaged(name) from None
     except Exception as error:
         if type(error).__name__ == "ZstdError":  # raised by a module that may not be installed
-            raise _damaged(name, error) from None
+            raise _damaged(name) from None
         raise
 
 
-def _damaged(name: str, error: Exception) -> InvalidInputError:
-    return InvalidInputError("file-damaged", f"the compressed data is damaged or truncated: {error}", where=name)
+def _damaged(name: str) -> InvalidInputError:
+    return InvalidInputError(
+        "file-damaged",
+        "the compressed data is damaged or truncated",
+        where=name,
+        hint="Copy or download it again.",
+    )

@@ -126,7 +126,7 @@ def make_stream(
 
     Label frequencies follow Zipf's law. Labels appear at random times throughout the stream, each with words of its
     own. A document has one or more labels of one topic, with a few words of each label, some words of the topic and
-    some noise words, so that its labels can be learnt, but not perfectly.
+    some noise words, so that its labels can be learned, but not perfectly.
 
     Parameters
     ----------

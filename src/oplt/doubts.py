@@ -50,7 +50,7 @@ def warn(code: str, what: str, hint: str) -> None:
 
 
 def looks_like_list(name: Any) -> bool:
-    """Tell whether a string is a written list, such as "['cat', 'dog']", "[1, 2]" or "[cat, dog]".
+    """Check whether a string is a written list, such as "['cat', 'dog']", "[1, 2]" or "[cat, dog]".
 
     Examples
     --------
@@ -113,7 +113,7 @@ class LabelDoubts:
             self._n_labels, new = self._since(self._n_labels, _MOST)
             self.look_at(new)
             return n_singles + min(n_singles, _MOST_BETWEEN)
-        # Iterating over other types may raise, although the example has already been learnt.
+        # Iterating over other types may raise, although the example has already been learned.
         names = labels if type(labels) in (list, tuple, set) else [labels]
         self.look_at([name for name in names if isinstance(name, (str, int))])
         if n_singles == _FIRST:

@@ -76,7 +76,7 @@ def progressive(
     """Predict each example of a stream, then learn from it, and report how good the predictions were.
 
     For each example, `predict_one` is called before `learn_one`. So every example serves as a test example, and none is
-    predicted by a model that has already learnt from it.
+    predicted by a model that has already learned from it.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The kind of features of a model: whether they are named or numbered, and the number of columns.
 
-It is derived from the vocabulary, so that a loaded model knows it, too, except for columns that have always been 0.
+It is derived from the vocabulary, so that a loaded model knows it as well, except for columns that have always been 0.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class FeatureKinds:
     strings: bool = False
     integers: bool = False
     largest: int = -1  # integer
-    n_columns: int | None = None  # of the arrays learnt since the model was made or loaded
+    n_columns: int | None = None  # of the arrays learned since the model was made or loaded
 
     def update(self, core: _Core) -> None:
         """Examine the new features."""

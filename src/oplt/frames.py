@@ -27,8 +27,8 @@ _BACKENDS = ("pandas", "polars", "pyarrow")
 # Hints for columns that cannot be features, by type.
 _HINTS = {
     "String": "Cast it to a categorical type to make each value a feature.",
-    "Object": "Convert it to numbers, or leave it out.",
-    "Unknown": "If it is sparse, make it dense or pass df.sparse.to_coo(); otherwise leave it out.",
+    "Object": "Convert it to numbers, or drop it.",
+    "Unknown": "If it is sparse, make it dense or pass df.sparse.to_coo(); otherwise drop it.",
 }
 
 
@@ -71,12 +71,12 @@ def apart(frame: Any, name: str, what: str) -> tuple[Any, Any] | None:
 
 
 def is_column(value: Any, what: str) -> bool:
-    """Tell whether it is a column rather than a frame."""
+    """Check whether it is a column rather than a frame."""
     return not hasattr(_through_narwhals(value, what), "columns")
 
 
 def is_indicator(frame: Any, what: str) -> bool:
-    """Tell whether it is a frame of indicators: several columns, all of numbers or booleans."""
+    """Check whether it is a frame of indicators: several columns, all of numbers or booleans."""
     table = _through_narwhals(frame, what)
     if not hasattr(table, "columns") or len(table.columns) < 2:
         return False
@@ -146,7 +146,7 @@ def _refuse_nulls(series: Any, what: str, instead: str) -> None:
             "value-missing",
             "the value is null",
             where=f"row {row} of {what}",
-            hint=f"Leave the row out, or fill in {instead}.",
+            hint=f"Drop the row, or fill in {instead}.",
         )
 
 
@@ -161,8 +161,12 @@ def _through_narwhals(value: Any, what: str) -> Any:
             got=f"{type(value).__module__}.{type(value).__name__}",
             hint="Collect it first." if hasattr(value, "collect") else None,
         ) from None
-    except ValueError as error:  # two columns of one name
-        raise InvalidInputError("frame-not-valid", str(error), where=what) from None
+    except ValueError:
+        names = list(getattr(value, "column_names", getattr(value, "columns", ())))
+        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        reason = "it cannot be read as a frame" if twice is None else f"two columns have the same name, {twice!r}"
+        hint = None if twice is None else "Rename or drop one of them."
+        raise InvalidInputError("frame-not-valid", reason, where=what, hint=hint) from None
 
 
 def _supported(value: Any) -> Any:
@@ -195,7 +199,7 @@ def _features(series: Any, name: Any, what: str) -> tuple[list[Any], sp.csr_arra
         "the column must hold numbers, categories or lists of numbers",
         where=f"column {name!r} of {what}",
         got=f"the type {kind}",
-        hint=_HINTS.get(kind, "Leave it out."),
+        hint=_HINTS.get(kind, "Drop it."),
     )
 
 
@@ -203,9 +207,12 @@ def _as_floats(series: Any, name: Any, what: str) -> npt.NDArray[np.float64]:
     float64 = importlib.import_module("narwhals.stable.v2").Float64
     try:
         values: npt.NDArray[np.float64] = series.cast(float64).fill_null(0.0).to_numpy()
-    except ValueError as error:  # Arrow refuses integers that a float would round
+    except ValueError:  # Arrow refuses integers that a float would round
         raise InvalidInputError(
-            "column-not-a-feature", f"cannot be converted to float64: {error}", where=f"column {name!r} of {what}"
+            "column-not-a-feature",
+            "the column has integers beyond ±2^53, which float64 cannot represent exactly",
+            where=f"column {name!r} of {what}",
+            hint="Scale the column, or cast it to a categorical type to make each value a feature.",
         ) from None
     return values
 

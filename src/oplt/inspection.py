@@ -38,7 +38,7 @@ class Block:
 
 @dataclass(frozen=True)
 class LabelCount:
-    """A label and the number of its examples that have been learnt."""
+    """A label and the number of its examples that have been learned."""
 
     label: Label
     n_examples: int

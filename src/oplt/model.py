@@ -65,7 +65,7 @@ class OnlinePLT(Predictor):
     Notes
     -----
     Thread safety: one thread at a time updates the model; any number of threads may predict, save and take snapshots
-    meanwhile. They wait for at most one short call or one batch of a long one.
+    at the same time. They wait for at most one short call or one batch of a long one.
 
     Every prediction comes from the model after a whole number of examples. It includes all calls that have returned; of
     a long `learn_many` that is still running, it includes the examples up to a moment ago (up to a second ago, under a
@@ -101,6 +101,9 @@ class OnlinePLT(Predictor):
         arity: int = Settings.arity,
         max_leaves: int = Settings.max_leaves,
         spread_new_labels: bool = Settings.spread_new_labels,
+        learner: str = Settings.learner,
+        arow_r: float = Settings.arow_r,
+        sparsity: float = Settings.sparsity,
         learning_rate: float = Settings.learning_rate,
         adagrad_eps: float = Settings.adagrad_eps,
         gate: float = Settings.gate,
@@ -120,6 +123,9 @@ class OnlinePLT(Predictor):
             arity=arity,
             max_leaves=max_leaves,
             spread_new_labels=spread_new_labels,
+            learner=learner,
+            arow_r=arow_r,
+            sparsity=sparsity,
             learning_rate=learning_rate,
             adagrad_eps=adagrad_eps,
             gate=gate,
@@ -135,7 +141,7 @@ class OnlinePLT(Predictor):
 
     @classmethod
     def paper(cls, **changes: Any) -> OnlinePLT:
-        """Make a model with the paper's settings: binary internal nodes, at most 100 leaves per node, no gate.
+        """Make a model with the paper's settings: a binary tree with 100 leaves per node, no gate, no label memory.
 
         Parameters
         ----------
@@ -259,7 +265,7 @@ class OnlinePLT(Predictor):
     @overload
     def save(self, path: str | os.PathLike[str], *, wait: Literal[False]) -> Future[None]: ...
     def save(self, path: str | os.PathLike[str], *, wait: bool = True) -> Future[None] | None:
-        """Write the model, as it is now, to a file. Updates and predictions continue meanwhile.
+        """Write the model, as it is now, to a file. Updates and predictions continue while it is written.
 
         The write is atomic: at any time, the file holds either the old content or the new.
 
@@ -335,7 +341,7 @@ class OnlinePLT(Predictor):
 
         Examples
         --------
-        >>> X = [{"purrs": 1, "fur": 1}, {"grey": 1, "hard": 1}, {"barks": 1, "fur": 1}, {"red": 1, "hard": 1}]
+        >>> X = [{"purrs": 1, "fur": 1}, {"gray": 1, "hard": 1}, {"barks": 1, "fur": 1}, {"red": 1, "hard": 1}]
         >>> model = OnlinePLT.warm_start(X, ["cat", "granite", "dog", "brick"], arity=2, max_leaves=2)
         >>> model.tree.to_nested()
         [['granite', 'brick'], ['cat', 'dog']]
@@ -385,7 +391,7 @@ class OnlinePLT(Predictor):
     ) -> None:
         """Learn from many examples, one after the other; bit for bit the same as calling `learn_one` in a loop.
 
-        If it is interrupted (Ctrl-C), the model has learnt the examples up to that point; `n_examples` is their number.
+        If it is interrupted (Ctrl-C), the model has learned the examples up to that point; `n_examples` counts them.
 
         Parameters
         ----------

@@ -108,13 +108,13 @@ class TextSettings:
         None,
         Bounds(most=255),
         "Character n-grams of words: minimum and maximum number of characters per term.",
-        "``(3, 5)`` matches words that are spelt or inflected differently, at the cost of several times as many"
+        "``(3, 5)`` matches words that are spelled or inflected differently, at the cost of several times as many"
         " features. The spaces around a word are part of it. The names of these terms begin with ``~``.",
     )
     idf: bool = _setting(
         True,
         Flag(),
-        "Weight terms by inverse document frequency, computed over the texts learnt so far.",
+        "Weight terms by inverse document frequency, computed over the texts learned so far.",
         "A term that occurs in d of n texts is weighted by 1 + ln((1 + n) / (1 + d)). See below.",
     )
     sublinear: bool = _setting(True, Flag(), "Weight a term that occurs f times by 1 + ln f instead of f.")
@@ -186,6 +186,9 @@ _SEED = "Seed of the random number generator."
 _ANY_SEED = Integer(least=0, most=2**64 - 1)
 _RATE = Number(above=0, most=1e6, single=True)  # above it, weights would not stay finite
 
+# Settings that only one learner uses.
+_USED_BY = {"arow": ("arow_r", "sparsity"), "adagrad": ("learning_rate", "adagrad_eps", "gate")}
+
 # Policies that grow a different tree for a different arity or seed.
 _VARYING = ("best-greedy", "random")
 
@@ -222,7 +225,7 @@ class Settings:
     max_leaves: int = _setting(
         31,
         Integer(least=2),
-        "Number of children of a node whose children are all leaves; at least the arity.",
+        "Maximum number of leaves under a lowest-level node; must be at least the arity.",
         "The paper's b_max. Used by best-greedy and random.",
         paper=100,
     )
@@ -235,9 +238,26 @@ class Settings:
         " random and cpet.",
         paper=False,
     )
-    learning_rate: float = _setting(
-        1.0, _RATE, "Learning rate of AdaGrad, the optimizer of the classifiers.", paper=1.0
+    learner: str = _setting(
+        "arow",
+        Choice(("arow", "adagrad")),
+        "Online learner of the classifiers: arow or adagrad.",
+        '``"arow"``: adaptive regularization of weights (AROW), a second-order learner with a margin. ``"adagrad"``:'
+        " AdaGrad on the logistic loss, as in the paper.",
+        paper="adagrad",
     )
+    arow_r: float = _setting(
+        0.3,
+        _RATE,
+        "Regularization of AROW: larger values learn more slowly, and suit noisy labels.",
+    )
+    sparsity: float = _setting(
+        0.35,
+        Number(least=0, most=1e6, single=True),
+        "Leave out weights whose first step is small compared with those of other features; 0 keeps all weights.",
+        "Used by arow. Larger values save memory and cost some precision.",
+    )
+    learning_rate: float = _setting(1.0, _RATE, "Learning rate of AdaGrad. Used by adagrad.", paper=1.0)
     adagrad_eps: float = _setting(
         0.01,
         _RATE,
@@ -247,7 +267,7 @@ class Settings:
     gate: float = _setting(
         0.15,
         Number(least=0, below=0.5, single=True),
-        "Skip the update of a classifier whose error is below this; 0 disables the gate.",
+        "Skip the update of a classifier whose error, |label - probability|, is below this; 0 disables the gate.",
         "Saves time and memory and raises precision, but the probabilities of improbable labels are less well"
         " calibrated. It must be below 0.5, the error of an untrained classifier.",
         paper=0.0,
@@ -261,7 +281,7 @@ class Settings:
         512,
         Integer(least=0, most=2**20),
         "Remember N features of each label, and rank labels by tree and memory together; 0 uses the tree alone.",
-        "The memory is the mean of a label's examples. How to weight memory and tree is learnt from the stream. The"
+        "The memory is the mean of a label's examples. How to weight memory and tree is learned from the stream. The"
         ' memory helps rare labels a lot, and most others somewhat; see "beyond the paper" in the documentation for its'
         " cost. Probabilities are calibrated on the stream so far: if all its labels are new, all probabilities are"
         " small. With 0, search is exact.",
@@ -280,9 +300,9 @@ class Settings:
     warm_up: int = _setting(
         0,
         Integer(least=0),
-        "Rebuild the tree from the first N examples once they have been learnt; 0 disables the warm-up.",
+        "Rebuild the tree from the first N examples once they have been learned; 0 disables the warm-up.",
         "Until then the tree grows by the policy, and the examples are kept. The new tree is the one that `warm_start`"
-        " would have built from them; they are learnt again on it, then discarded. The update that ends the warm-up"
+        " would have built from them; they are learned again on it, then discarded. The update that ends the warm-up"
         " takes as long as all updates before it, and Ctrl-C waits for it. Only for best-greedy and random.",
         paper=0,
     )
@@ -299,6 +319,9 @@ class Settings:
         if self.arity > self.max_leaves:
             _conflict(f"arity must be at most max_leaves ({self.max_leaves}), or the tree becomes a chain", self.arity)
         unless = f"unless the policy is {' or '.join(_VARYING)}"
+        for name in _USED_BY["arow" if self.learner == "adagrad" else "adagrad"]:
+            if getattr(self, name) != getattr(Settings, name):
+                _conflict(f"{name} has no effect with learner={self.learner!r}", getattr(self, name))
         if self.trees > 1 and self.policy not in _VARYING:
             _conflict(f"trees must be 1 {unless}: the other policies would grow the same tree again", self.trees)
         if self.warm_up > 0 and self.policy not in _VARYING:
@@ -324,7 +347,7 @@ class Settings:
             )
 
 
-def _conflict(what: str, got: int, hint: str | None = None) -> NoReturn:
+def _conflict(what: str, got: float, hint: str | None = None) -> NoReturn:
     raise InvalidParameterError("parameters-conflict", what, got=str(got), hint=hint)
 
 
@@ -345,7 +368,7 @@ class BatchSettings:
     cost: float | None = _setting(
         None,
         Number(above=0, most=1e6, optional=True),
-        "Weight of the loss relative to the regularisation (LIBLINEAR's C); larger values fit more closely.",
+        "Weight of the loss relative to the regularization (LIBLINEAR's C); larger values fit more closely.",
         "None: 1 for the squared hinge loss and 10 for the logistic one, whose gradients are smaller.",
     )
     tolerance: float = _setting(
@@ -358,7 +381,7 @@ class BatchSettings:
         0.1,
         Number(least=0, most=1, single=True),
         "Drop weights smaller than this, which makes the model much smaller.",
-        "The default suits normalised features. Larger feature values lead to smaller weights, so use 0 with"
+        "The default suits normalized features. Larger feature values lead to smaller weights, so use 0 with"
         " ``normalize=False``.",
     )
     normalize: bool = _setting(True, Flag(), _NORMALIZE)
@@ -418,7 +441,7 @@ def _without_features(settings: Settings | BatchSettings) -> dict[str, Any]:
 def with_settings(cls: type) -> Callable[[Documented], Documented]:
     """Let a class or function take the settings that `cls` declares.
 
-    A line ``{settings}`` of its docstring is replaced by their descriptions. A misspelt keyword is refused with a
+    A line ``{settings}`` of its docstring is replaced by their descriptions. A misspelled keyword is refused with a
     message that suggests the right one.
     """
 

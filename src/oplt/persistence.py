@@ -23,7 +23,7 @@ from typing import IO
 
 from oplt import _core
 from oplt.checks import Flag
-from oplt.errors import InvalidInputError, ModelFormatError
+from oplt.errors import InvalidInputError, ModelFormatError, OpltError
 from oplt.params import BatchSettings, Settings, declared
 from oplt.thresholds import Thresholds
 
@@ -59,6 +59,7 @@ MODEL = Kind("model", b"OPLTMODL", "PLT.load")
 TREE = Kind("tree", b"oplt-tree ", "oplt.tree.load")
 
 _VERIFY = Flag()
+_RESTORE = "The file is damaged: restore a copy of it, or train the model again."
 
 AnySettings = Settings | BatchSettings
 
@@ -90,7 +91,12 @@ def _decoded(encoded: bytes) -> tuple[AnySettings, bool, Thresholds | None]:
         only_predicts = bool(header["only_predicts"])
         thresholds = Thresholds.from_dict(header["thresholds"]) if "thresholds" in header else None
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        raise ModelFormatError("model-damaged", f"the settings in the file are not valid: {error}") from None
+        why = f": {error}" if isinstance(error, OpltError) else ""
+        raise ModelFormatError(
+            "model-damaged",
+            f"the settings in the file are not valid{why}",
+            hint=_RESTORE,
+        ) from None
     if unknown:
         raise ModelFormatError(
             "format-version-unknown",
@@ -141,7 +147,8 @@ def read(path: Path, *, verify: bool) -> SavedModel:
         with path.open("rb") as file:
             return _loaded(_opened(file), verify=verify)
     except ModelFormatError as error:
-        raise error.at(str(path)) from None
+        located = error.at(str(path))
+        raise (located.with_hint(_RESTORE) if error.code == "model-damaged" else located) from None
 
 
 def part_sizes(path: Path) -> dict[str, int]:
@@ -273,7 +280,7 @@ def _remove_abandoned(folder: Path, family: str) -> None:
 
 
 def _begins_with(path: Path, magic: bytes) -> bool:
-    """Tell whether a file begins with these bytes, or is empty, as new temporary files are."""
+    """Check whether a file begins with these bytes, or is empty, as new temporary files are."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

@@ -105,8 +105,8 @@ class PLT(Predictor):
         """Train a model on a whole data set (a batch PLT; with clustered labels, Parabel).
 
         Each classifier is optimized close to convergence, as in LIBLINEAR. That takes longer than online training and
-        predicts better. The model cannot be updated: when more examples arrive, train another one on all of them, or
-        train ``OnlinePLT.from_tree(model.tree)`` online.
+        predicts better than an online tree alone. The model cannot be updated: when more examples arrive, train another
+        one on all of them, or train ``OnlinePLT.from_tree(model.tree)`` online.
 
         Parameters
         ----------
@@ -275,7 +275,7 @@ def _clustered(
 ) -> list[LabelTree]:
     if len(y.names) == 0:
         raise InvalidInputError(
-            "no-labels", f"none of the {len(x)} examples has a label", hint="Pass labelled examples, or a tree."
+            "no-labels", f"none of the {len(x)} examples has a label", hint="Pass labeled examples, or a tree."
         )
     rows = rows_to_cluster(x, text)
     shape = Settings(arity=2, max_leaves=100)

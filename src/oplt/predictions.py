@@ -40,7 +40,7 @@ class Predictions:
     indptr
         Row pointers: where the labels of each example begin and end.
     n_examples
-        Number of examples that the model had learnt at the time of the prediction.
+        Number of examples that the model had learned at the time of the prediction.
 
     Examples
     --------

@@ -82,7 +82,7 @@ class Predictor:
         threshold
             Return only labels whose probability is at least `threshold`. Without `k`, return all of them; the time
             grows with their number. ``"tuned"`` uses the thresholds of the model, see `thresholds`; `Thresholds` of
-            your own are accepted, too.
+            your own are accepted as well.
         beam
             Beam width: the number of nodes to expand on each level of the tree. If not given, a model without a label
             memory searches its tree exactly. A model with a label memory, which ranks candidates, uses 2·k, but at
@@ -245,7 +245,7 @@ class Predictor:
 
     @property
     def n_examples(self) -> int:
-        """Number of examples learnt so far; examples that a warm-up uses twice count once."""
+        """Number of examples learned so far; examples that a warm-up uses twice count once."""
         return self._state().n_examples
 
     @property

@@ -49,7 +49,7 @@ class TextFeatures:
     -----
     Only learning changes the vocabulary and the counts; prediction and `transform` do not.
 
-    *idf.* When a text is learnt, its terms are counted first, and its row is computed from the updated counts. When a
+    *idf.* When a text is learned, its terms are counted first, and its row is computed from the updated counts. When a
     text is predicted or transformed, its row is computed from the present counts. So the same text has a different row
     later; updates made with its earlier row are not revised.
 
@@ -60,7 +60,7 @@ class TextFeatures:
     term that it replaced ("Space-Saving", Metwally et al. 2005): so terms that keep occurring stay, and terms that no
     longer occur are replaced. A term that occurs in more than (terms of all texts) / max_features texts is never
     missing. idf counts only the texts since the term was added. The new term also takes over the *feature* of the old
-    one: the model's classifiers and label memory keep what they learnt for the old term. This is a collision as with
+    one: the model's classifiers and label memory keep what they learned for the old term. This is a collision as with
     `hash_bits`, but only among the rarest terms. So both the vocabulary and the features of a model are bounded. If a
     single text has more than `max_features` terms, those that find no place are ignored.
 
@@ -69,7 +69,7 @@ class TextFeatures:
 
     Thread safety: one thread at a time learns, about a thousand texts in a row, so the texts of two threads are
     interleaved. Any number of threads may call `transform`, which uses the counts at the time of the call. Signal
-    handlers may use it, too.
+    handlers may also use it.
 
     Examples
     --------
@@ -173,7 +173,7 @@ class TextFeatures:
 
     @property
     def n_texts(self) -> int:
-        """Number of texts learnt so far."""
+        """Number of texts learned so far."""
         return self._core.n_texts
 
     @property

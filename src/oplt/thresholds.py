@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Decision thresholds, tuned on labelled examples for the best F1 or for a required precision."""
+"""Decision thresholds, tuned on labeled examples for the best F1 or for a required precision."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ def tune(
         The required precision, above 0 and at most 1: choose the lowest threshold that reaches it. If None, maximize
         F1.
     shrinkage
-        With `per_label`: how strongly the thresholds of rare labels are shrunk towards the common threshold. The
+        With `per_label`: how strongly the thresholds of rare labels are shrunk toward the common threshold. The
         average is taken in log-odds, and the common threshold counts as `shrinkage` examples of the label. 0 is the
         exact optimum of each label on these examples, which generalizes less well.
 
@@ -375,7 +375,7 @@ class _Curve:
 
 
 def _shrunk(own: float, n_true: int, value: float, shrinkage: float) -> float:
-    """Shrink a threshold towards the common one: the weighted mean of their log-odds."""
+    """Shrink a threshold toward the common one: the weighted mean of their log-odds."""
     if not shrinkage:
         return own
     log_odds = (n_true * _log_odds(own) + shrinkage * _log_odds(value)) / (n_true + shrinkage)

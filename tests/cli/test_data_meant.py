@@ -126,11 +126,11 @@ def test_more_is_skipped_than_there_is(tmp_path: Path) -> None:
     run("train", data, "--model", target)
     before = target.read_bytes()
     error = refused("learn", target, data, "--skip", 5)
-    assert "the first 5 examples should be skipped as already learnt, but there are only 2" in error
+    assert "the first 5 examples should be skipped as already learned, but there are only 2" in error
     assert target.read_bytes() == before
     assert "but there are only 2" in refused("progressive", data, "--skip", 3)
     assert "nothing to predict" in refused("progressive", data, "--skip", 2, code=2)
-    assert "Learnt 0 examples" in run("learn", target, data, "--skip", 2).stderr  # as after an interruption
+    assert "Learned 0 examples" in run("learn", target, data, "--skip", 2).stderr  # as after an interruption
 
 
 @pytest.mark.parametrize(

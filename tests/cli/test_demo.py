@@ -30,7 +30,7 @@ def test_the_demo_learns_saves_predicts_and_inspects() -> None:
     answers = [json.loads(line) for line in lines if line.startswith("{")]
     assert [len(answer["labels"]) for answer in answers] == [3, 3, 3]
     assert any(line.endswith("◀") for line in lines)
-    assert "Learnt" in lines
+    assert "Learned" in lines
 
 
 def test_commands_that_it_says_to_try_next_work(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_what_came_through_a_pipe_is_saved_before_it_is_killed(model: Path, smal
         for begin, end in ((0, 5), (5, 12)):  # then the input pauses, and the model is saved nevertheless
             program.stdin.write(b"".join(lines[begin:end]))
             program.stdin.flush()
-            while f"{end} examples learnt and saved in {model}.\n" != program.stderr.readline().decode():
+            while f"{end} examples learned and saved in {model}.\n" != program.stderr.readline().decode():
                 pass
         program.send_signal(signal.SIGKILL)
         program.wait()
@@ -59,7 +59,7 @@ def test_a_bad_line_tells_what_was_saved(model: Path) -> None:
         assert program.stderr is not None
         program.stdin.write(b'{"text": "Topic1-2", "labels": ["x"]}\n')
         program.stdin.flush()
-        assert b"1 example learnt and saved in" in program.stderr.readline()
+        assert b"1 example learned and saved in" in program.stderr.readline()
         program.stdin.write(b"{\n")
         program.stdin.close()
         said = program.stderr.read().decode()

@@ -90,7 +90,7 @@ def test_it_may_fail_instead(tmp_path: Path, model: Path) -> None:
     with learning(model) as first:
         message = refused("learn", model, second(tmp_path), "--wait", 0)
         assert message.startswith(f"{model} is being updated by another oplt command (process {first.pid}).")
-        assert "Nothing was learnt" in message
+        assert "Nothing was learned" in message
         assert model.read_bytes() == before
 
 

@@ -25,7 +25,7 @@ def test_a_bar_shows_how_far_it_is_and_how_good(tmp_path: Path) -> None:
     assert code == 0
     assert re.search(r"Learning .*\d+%.* 2,048 examples, [0-9,]+/s, [0-9,]+ labels, [0-9.]+ [kM]B", seen)
     assert COLOUR.search(seen)
-    assert "Learnt 5,000 examples" in seen
+    assert "Learned 5,000 examples" in seen
     assert "P@1 0." in seen
 
 
@@ -44,7 +44,7 @@ def test_no_colours_where_they_are_not_wanted(tmp_path: Path, texts: Path, varia
     assert code == 0
     assert not COLOUR.search(seen)
     assert ("Learning" in seen) == ("NO_COLOR" in variables)  # a dumb terminal has no bars
-    assert "Learnt 200 examples" in seen
+    assert "Learned 200 examples" in seen
 
 
 def test_quiet_is_quiet_at_a_terminal_too(tmp_path: Path, texts: Path) -> None:
@@ -122,5 +122,5 @@ def test_lines_go_to_a_file_even_while_a_bar_is_at_the_terminal(tmp_path: Path) 
     assert os.waitpid(child, 0)[1] == 0
     assert b"Learning" in seen
     assert b"P@1" not in seen
-    assert out.read_text(encoding="utf-8").startswith("A stream of documents")
+    assert out.read_text(encoding="utf-8").startswith("A stream of examples")
     assert "    3,000 " in out.read_text(encoding="utf-8")

@@ -27,7 +27,7 @@ def test_texts_are_learnt_as_the_library_learns_them(tmp_path: Path, texts: Path
     result = run("train", texts, "--model", target)
     assert fingerprint(target) == learnt([texts], features="text").fingerprint()
     assert result.stdout == ""
-    assert result.stderr.startswith("Learnt 200 examples in ")
+    assert result.stderr.startswith("Learned 200 examples in ")
     assert f"Now: oplt predict {target} new.jsonl" in result.stderr
 
 
@@ -202,7 +202,7 @@ def test_learn_goes_on_in_place_or_beside(tmp_path: Path, texts: Path, model: Pa
     beside = tmp_path / "beside.oplt"
     result = run("learn", model, more, "--out", beside)
     assert (fingerprint(model), fingerprint(beside)) == (before, both)
-    assert "Learnt 70 examples" in result.stderr
+    assert "Learned 70 examples" in result.stderr
     assert "270 in all" in result.stderr
     run("learn", model, more)
     assert fingerprint(model) == both

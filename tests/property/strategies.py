@@ -71,18 +71,27 @@ def streams(
 numbered_streams = streams(SMALL_NUMBERS, COLUMN_LABELS)
 
 
+# Learners that update every cell of every classifier, or only some of them.
+RULES: list[Settings] = [
+    {"learner": "adagrad", "gate": 0.0, "learning_rate": 0.25},
+    {"learner": "adagrad", "gate": 0.1},
+    {"learner": "arow", "sparsity": 0.0, "arow_r": 1.0},
+    {"learner": "arow", "sparsity": 0.5},
+]
+
+
 @st.composite
 def tree_settings(draw: st.DrawFn, policy: str | None = None, **fixed: Any) -> Settings:
     """Draw settings of a tree, with small `arity` and `max_leaves`, so that all ways to extend it occur."""
     arity = draw(st.sampled_from([2, 2, 3, 5]))
+    rule = {} if "learner" in fixed else draw(st.sampled_from(RULES))
     drawn = {
         "policy": draw(st.sampled_from(POLICIES)) if policy is None else policy,
         "alpha": draw(st.sampled_from([0.0, 0.3, 0.75, 1.0])),
         "arity": arity,
         "max_leaves": arity + draw(st.sampled_from([0, 1, 3])),
         "spread_new_labels": draw(st.booleans()),
-        "learning_rate": draw(st.sampled_from([1.0, 0.25])),
-        "gate": draw(st.sampled_from([0.0, 0.1])),
+        **rule,
         "bias": draw(st.booleans()),
         "normalize": draw(st.booleans()),
         "seed": draw(st.integers(0, 2**64 - 1)),

@@ -14,6 +14,7 @@ from oplt import LabelTree, OnlinePLT
 from tests.property.proper import assert_models_proper, assert_proper, core_classifiers
 from tests.property.strategies import (
     POLICIES,
+    RULES,
     SHAPES,
     Example,
     Settings,
@@ -52,19 +53,19 @@ def warmly_started(settings: Settings, stream: Stream, n_sample: int) -> OnlineP
     return learn(model, stream[n_sample:])
 
 
-@pytest.mark.parametrize("gate", [0.0, 0.1])
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("policy", POLICIES)
 @given(data=st.data())
-def test_proper(policy: str, gate: float, data: st.DataObject) -> None:
-    settings = data.draw(model_settings(policy, gate=gate))
+def test_proper(policy: str, rule: Settings, data: st.DataObject) -> None:
+    settings = data.draw(model_settings(policy, **rule))
     stream = data.draw(streams())
     assert_equals_iplt_on_its_tree(trained(settings, stream), settings, stream)
 
 
-@pytest.mark.parametrize("gate", [0.0, 0.1])
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("policy", "arity", "max_leaves"), SHAPES)
-def test_proper_on_a_long_stream(policy: str, arity: int, max_leaves: int, gate: float) -> None:
-    settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves, "gate": gate}
+def test_proper_on_a_long_stream(policy: str, arity: int, max_leaves: int, rule: Settings) -> None:
+    settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves, **rule}
     stream = long_stream(seed=arity)
     assert_equals_iplt_on_its_tree(trained(settings, stream), settings, stream)
 
@@ -110,10 +111,10 @@ def test_a_fixed_tree_gets_the_same_classifiers_without_auxiliary_ones(policy: s
     assert_equals_iplt_on_its_fixed_tree(trained(settings, stream), settings, stream)
 
 
-@pytest.mark.parametrize("gate", [0.0, 0.1])
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("policy", "arity", "max_leaves"), SHAPES)
-def test_a_fixed_tree_on_a_long_stream(policy: str, arity: int, max_leaves: int, gate: float) -> None:
-    settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves, "gate": gate}
+def test_a_fixed_tree_on_a_long_stream(policy: str, arity: int, max_leaves: int, rule: Settings) -> None:
+    settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves, **rule}
     stream = long_stream(seed=arity)
     assert_equals_iplt_on_its_fixed_tree(trained(settings, stream), settings, stream)
 
@@ -151,7 +152,7 @@ def test_a_warm_start_is_proper_on_a_long_stream(policy: str, arity: int, max_le
 @pytest.mark.parametrize("policy", POLICIES)
 def test_several_new_labels_in_a_given_node_of_leaves_and_others(policy: str, max_leaves: int) -> None:
     """Online growth never makes a node with several leaves beside internal nodes, but a given tree may have one."""
-    settings = {"policy": policy, "arity": 4, "max_leaves": max_leaves, "gate": 0.0}
+    settings = {"policy": policy, "arity": 4, "max_leaves": max_leaves, "sparsity": 0.0}
     online = OnlinePLT.from_tree(LabelTree.from_nested([["a", "b"], "c", "d"]), **settings)
     stream = [Example({"f": 1.0}, ["a"]), Example({"g": 1.0}, ["c"]), Example({"f": 1.0}, ["e", "f", "g", "h"])]
     assert_equals_iplt_on_its_tree(learn(online, stream), settings, stream)
@@ -171,8 +172,8 @@ def test_a_tree_over_all_labels_is_left_as_it_is(data: st.DataObject) -> None:
 _STREAM_OF_NEW_LABELS = [({"a": 1.0}, ["first"]), ({"b": 1.0}, ["second"]), ({"a": 1.0, "c": 2.0}, ["third"])]
 
 
-def check_the_reference() -> None:
-    settings = reference.Settings(arity=2, max_leaves=4)
+def check_the_reference(learner: str) -> None:
+    settings = reference.Settings(arity=2, max_leaves=4, learner=learner, sparsity=0.0)
     reader = reference.Reader(settings)
     stream = [reader.example(*example) for example in _STREAM_OF_NEW_LABELS]
     model = reference.oplt_init(settings)
@@ -187,12 +188,14 @@ def _cells(classifiers: dict[int, reference.Classifier]) -> dict[int, dict[int, 
     }
 
 
-def test_the_reference_is_proper() -> None:
-    check_the_reference()
+@pytest.mark.parametrize("learner", ["adagrad", "arow"])
+def test_the_reference_is_proper(learner: str) -> None:
+    check_the_reference(learner)
 
 
+@pytest.mark.parametrize("learner", ["adagrad", "arow"])
 @pytest.mark.parametrize("missing", [0, 1])
-def test_one_missing_auxiliary_update_is_caught(missing: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_missing_auxiliary_update_is_caught(missing: int, learner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     complete = reference.update_classifiers
     n_calls = 0
 
@@ -206,5 +209,5 @@ def test_one_missing_auxiliary_update_is_caught(missing: int, monkeypatch: pytes
 
     monkeypatch.setattr(reference, "update_classifiers", without_one_auxiliary_update)
     with pytest.raises(AssertionError, match="in node|of node"):
-        check_the_reference()
+        check_the_reference(learner)
     assert n_calls == len(_STREAM_OF_NEW_LABELS)

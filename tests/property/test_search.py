@@ -36,12 +36,13 @@ def all_labels(model: OnlinePLT, x: dict[Any, float]) -> Predicted:
 
 def node_probabilities(model: OnlinePLT, settings: Settings, stream: Stream, x: dict[Any, float]) -> list[float]:
     """P(some label below is relevant | x) of all nodes, multiplied along the path from the core's classifiers."""
-    reader = reference.Reader(reference.Settings(**settings))
+    as_reference = reference.Settings(**settings)
+    reader, learner = reference.Reader(as_reference), reference.a_online_of(as_reference)
     for example in stream:
         reader.example(*example)
     row = reader.row(x)
     estimates = {
-        node: reference.estimate({feature: list(cell) for feature, cell in cells.items()}, row)
+        node: learner.estimate({feature: list(cell) for feature, cell in cells.items()}, row)
         for node, cells in core_classifiers(model).items()
     }
 

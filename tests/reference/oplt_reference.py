@@ -7,7 +7,8 @@ auxiliary classifier in every node permanently (the paper's plain form), and rec
 function is one algorithm and has the paper's name.
 
 A comparison with a different arithmetic needs care where a step depends on which of two numbers is larger. The smallest
-differences at such places are recorded: `Model.closest_choice` (best-greedy) and `AdaGrad.closest_to_gate`.
+differences at such places are recorded: `Model.closest_choice` (best-greedy) and
+`closest_to_gate` of the learners.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import NamedTuple
 
 Name = str | int
 Row = list[tuple[int, float]]  # (feature id, value), ascending
-Classifier = dict[int, list[float]]  # feature id -> [weight, AdaGrad's accumulator]
+Classifier = dict[int, list[float]]  # feature id -> [weight, the learner's accumulator]
 
 ROOT = 0
 BIAS = 2**32 - 2  # the id of the constant feature: above all others, so that it is added last
@@ -35,6 +36,9 @@ class Settings:
     arity: int = 16
     max_leaves: int = 32
     spread_new_labels: bool = True
+    learner: str = "adagrad"
+    arow_r: float = 0.3
+    sparsity: float = 0.35
     learning_rate: float = 1.0
     adagrad_eps: float = 0.01
     gate: float = 0.1
@@ -74,7 +78,8 @@ class Reader:
         """Read features. Unknown ones only count for the norm."""
         norm = math.sqrt(sum(value * value for value in x.values())) if self.settings.normalize else 1.0
         row = [(self.features[name], value / norm) for name, value in x.items() if value != 0 and name in self.features]
-        return sorted(row) + ([(BIAS, 1.0)] if self.settings.bias else [])
+        bias = 0.5 if self.settings.learner == "arow" else 1.0
+        return sorted(row) + ([(BIAS, bias)] if self.settings.bias else [])
 
 
 def _number_new_names(ids: dict[Name, int], names: Iterable[Name]) -> None:
@@ -103,8 +108,8 @@ def copy_classifier(classifier: Classifier) -> Classifier:
 def inverse_classifier(classifier: Classifier) -> Classifier:
     """InverseClassifier of the paper.
 
-    A logistic classifier with negated weights predicts 1 - p and takes negated steps for flipped targets, so no
-    wrapper is needed.
+    A classifier with negated weights predicts 1 - p and takes negated steps for flipped targets, with both learners, so
+    no wrapper is needed.
     """
     return {feature: [0.0 - weight, accumulator] for feature, (weight, accumulator) in classifier.items()}
 
@@ -122,11 +127,6 @@ def score(classifier: Classifier, x: Row) -> float:
     return total
 
 
-def estimate(classifier: Classifier, x: Row) -> float:
-    """Give the probability of target 1."""
-    return sigmoid(score(classifier, x))
-
-
 @dataclass
 class AdaGrad:
     """A_online: an AdaGrad step on the logistic loss, skipped if the gradient is below the gate."""
@@ -135,6 +135,10 @@ class AdaGrad:
     eps: float
     gate: float
     closest_to_gate: float = math.inf
+
+    def estimate(self, classifier: Classifier, x: Row) -> float:
+        """Give the probability of target 1."""
+        return sigmoid(score(classifier, x))
 
     def update(self, classifier: Classifier, x: Row, target: int, weight: float) -> None:
         """Update the classifier with target 0 or 1 for x."""
@@ -149,6 +153,49 @@ class AdaGrad:
             cell = classifier.setdefault(feature, [0.0, 0.0])
             cell[1] += g * g
             cell[0] -= self.learning_rate * g / math.sqrt(self.eps + cell[1])
+
+
+@dataclass
+class Arow:
+    """A_online: AROW with a diagonal covariance. The accumulator of a cell is 1 - variance.
+
+    A weight that is still 0 starts to learn only if its first step is not much smaller than those of other features.
+    """
+
+    r: float
+    sparsity: float
+    closest_to_gate: float = math.inf
+
+    def estimate(self, classifier: Classifier, x: Row) -> float:
+        """Give the probability of target 1."""
+        return sigmoid(4 * score(classifier, x))
+
+    def update(self, classifier: Classifier, x: Row, target: int, weight: float) -> None:
+        """Update the classifier with target 0 or 1 for x."""
+        y = 1 if target == 1 else -1
+        error = 1 - y * score(classifier, x)
+        self.closest_to_gate = min(self.closest_to_gate, abs(error))
+        if error <= 0 or not x:
+            return
+        r = self.r / weight
+        variance = sum(value**2 * (1 - classifier.get(feature, [0.0, 0.0])[1]) for feature, value in x)
+        alpha = error / (r + variance)
+        least = self.sparsity / math.sqrt(sum(value**2 for _, value in x) * len(x))
+        for feature, value in x:
+            if feature not in classifier:
+                self.closest_to_gate = min(self.closest_to_gate, abs(alpha * abs(value) - least))
+                if alpha * abs(value) < least:
+                    continue
+            w, confidence = classifier.get(feature, [0.0, 0.0])
+            precision = 1 / (1 - confidence)
+            classifier[feature] = [w + y * alpha * value / precision, 1 - 1 / (precision + value**2 / r)]
+
+
+def a_online_of(settings: Settings) -> AdaGrad | Arow:
+    """Make the learner that the settings name."""
+    if settings.learner == "arow":
+        return Arow(settings.arow_r, settings.sparsity)
+    return AdaGrad(settings.learning_rate, settings.adagrad_eps, settings.gate)
 
 
 # --- The tree ---------------------------------------------------------------------------------------------------------
@@ -213,7 +260,7 @@ def assign_to_nodes(tree: Tree, labels: Iterable[int]) -> tuple[set[int], set[in
 
 def iplt_train(tree: Tree, settings: Settings, stream: Iterable[Example]) -> dict[int, Classifier]:
     """Algorithm 1: the classifiers of a tree that is known from the start."""
-    a_online = AdaGrad(settings.learning_rate, settings.adagrad_eps, settings.gate)
+    a_online = a_online_of(settings)
     classifiers = {v: new_classifier() for v in tree.nodes}
     for x, labels, weight in stream:
         positive, negative = assign_to_nodes(tree, labels)
@@ -235,7 +282,7 @@ class Model:
     tree: Tree
     classifiers: dict[int, Classifier]
     auxiliary: dict[int, Classifier]
-    a_online: AdaGrad
+    a_online: AdaGrad | Arow
     random: SplitMix64
     known: set[int] = field(default_factory=set)
     selected: int | None = None  # the node chosen for the example's last new label
@@ -247,7 +294,7 @@ def oplt_init(settings: Settings) -> Model:
     """Algorithm 2."""
     tree = Tree()
     tree.new_node()
-    a_online = AdaGrad(settings.learning_rate, settings.adagrad_eps, settings.gate)
+    a_online = a_online_of(settings)
     return Model(
         settings, tree, {ROOT: new_classifier()}, {ROOT: new_classifier()}, a_online, SplitMix64(settings.seed)
     )
@@ -393,7 +440,7 @@ def select_best(model: Model, v: int, x: Row | None) -> int:
     if x is None:
         return max(children, key=lambda child: balance(model, v, child))
     scores = {
-        child: (1 - alpha) * estimate(model.classifiers[child], x) + alpha * balance(model, v, child)
+        child: (1 - alpha) * model.a_online.estimate(model.classifiers[child], x) + alpha * balance(model, v, child)
         for child in children
     }
     best = max(children, key=lambda child: scores[child])
@@ -444,8 +491,9 @@ class SplitMix64:
 # --- Prediction -------------------------------------------------------------------------------------------------------
 
 
-def predict_top_labels(tree: Tree, classifiers: Mapping[int, Classifier], k: int, x: Row) -> list[tuple[int, float]]:
+def predict_top_labels(model: Model, k: int, x: Row) -> list[tuple[int, float]]:
     """Algorithm 10: uniform-cost search for the k most probable labels."""
+    tree, classifiers, estimate = model.tree, model.classifiers, model.a_online.estimate
     found: list[tuple[int, float]] = []
     # In a tie, internal nodes come first, then labels by id, so that all tied labels are known before one is chosen.
     queue: list[tuple[float, bool, int, int]] = []

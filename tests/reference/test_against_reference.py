@@ -57,9 +57,7 @@ class Oracle:
         return list(self.reader.labels)
 
     def probabilities(self, x: Mapping[str | int, float]) -> dict[str | int, float]:
-        found = reference.predict_top_labels(
-            self.model.tree, self.model.classifiers, len(self.names), self.reader.row(x)
-        )
+        found = reference.predict_top_labels(self.model, len(self.names), self.reader.row(x))
         return {self.names[label]: probability for label, probability in found}
 
 
@@ -124,9 +122,10 @@ def test_on_a_given_tree(data: st.DataObject) -> None:
 
 
 # This and the next test assert that no comparison in their streams is too close to call.
+@pytest.mark.parametrize("rule", [{"learner": "adagrad", "gate": 0.0}, {"learner": "arow"}])
 @pytest.mark.parametrize(("policy", "arity", "max_leaves"), SHAPES)
-def test_on_a_long_stream(policy: str, arity: int, max_leaves: int) -> None:
-    settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves, "gate": 0.0}
+def test_on_a_long_stream(policy: str, arity: int, max_leaves: int, rule: Settings) -> None:
+    settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves, **rule}
     stream = long_stream(seed=2, n_examples=200, n_labels=100)
     oracle = Oracle(settings, stream)
     assert oracle.is_beyond_rounding
@@ -141,6 +140,7 @@ def test_hundreds_of_new_labels_in_one_example(policy: str, arity: int, max_leav
         "arity": arity,
         "max_leaves": max_leaves,
         "spread_new_labels": spread,
+        "learner": "adagrad",
         "gate": 0.0,
     }
     stream = crowded_stream(seed=4, n_new=150)

@@ -105,7 +105,8 @@ def test_a_line_without_end_takes_no_memory_without_end(monkeypatch: pytest.Monk
     monkeypatch.setattr(_source, "MOST_LINE_BYTES", 1 << 20)
     long = b'{"text": "' + b"x" * (3 << 20) + b'", "label": "x"}\n'
     with pytest.raises(
-        InvalidInputError, match="the stream, line 3: the line is longer than 1 MiB. Is it a file of lines"
+        InvalidInputError,
+        match="the stream, line 3: the line is longer than 1 MiB. Check that the file has one example per line",
     ):
         read(JSON + long + JSON)
     assert read(JSON + long + JSON, on_error="skip") == EXAMPLES * 2

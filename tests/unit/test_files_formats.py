@@ -384,11 +384,11 @@ def test_parquet_of_features(tmp_path: Path) -> None:
 def test_parquet_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.parquet"
     path.write_bytes(b"PAR1 and no more")
-    with pytest.raises(InvalidInputError, match="a.parquet: not a Parquet file, or a damaged one"):
+    with pytest.raises(InvalidInputError, match="a.parquet: the file is not a Parquet file, or it is damaged"):
         list(files.read(path))
     pq.write_table(pa.table({"text": ["a"], "label": ["x"]}), path)
     path.write_bytes(path.read_bytes().replace(b"text", b"te\xff\xff"))
-    with pytest.raises(InvalidInputError, match="a.parquet: not a Parquet file, or a damaged one: 'utf-8' codec"):
+    with pytest.raises(InvalidInputError, match="a.parquet: the file is not a Parquet file, or it is damaged"):
         list(files.read(path))
     with pytest.raises(InvalidInputError, match="the stream: the data is a stream or compressed"):
         list(files.read(io.BytesIO(path.read_bytes())))

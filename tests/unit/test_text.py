@@ -164,10 +164,10 @@ def test_a_damaged_pickle_is_refused() -> None:
     ("settings", "message"),
     [
         ({"ngrams": None}, "ngrams and chars cannot both be None: no text would have any features"),
-        ({"ngrams": 2}, r"ngrams must be \(least, most\), such as \(1, 2\), or None, got 2"),
-        ({"ngrams": (2, 1)}, r"ngrams must be \(least, most\), the least first, got \(2, 1\)"),
+        ({"ngrams": 2}, r"ngrams must be a pair \(minimum, maximum\), such as \(1, 2\), or None, got 2"),
+        ({"ngrams": (2, 1)}, r"ngrams must be a pair \(minimum, maximum\) with minimum <= maximum, got \(2, 1\)"),
         ({"ngrams": (0, 1)}, "ngrams must be at least 1, got 0"),
-        ({"chars": "35"}, r"chars must be \(least, most\)"),
+        ({"chars": "35"}, r"chars must be a pair \(minimum, maximum\)"),
         ({"chars": (1, 256)}, "chars must be at most 255, got 256"),
         ({"idf": 1}, "idf must be True or False"),
         ({"sublinear": None}, "sublinear must be True or False"),

@@ -70,7 +70,7 @@ def test_lines_may_end_as_on_windows(tmp_path: Path) -> None:
         ("oplt-tree 1\n-1\n\n0\t1\n", r"line 3: the line must hold the number of the node's parent"),
         ("oplt-tree 1\n-1\n٣\t1\n", r"line 3: the line must hold the number of the node's parent"),
         ("oplt-tree 1\n-1\n5\t1\n", r"line 3: the parent must be a node, 0 to 1; only node 0 is a root, got 5"),
-        ("oplt-tree 1\n-1\n0\tcat\n", r"line 3: the label is not JSON: .*column 1.*, got 'cat'"),
+        ("oplt-tree 1\n-1\n0\tcat\n", r"line 3: the label is not JSON: .*in double quotes.*, got 'cat'"),
         ('oplt-tree 1\n-1\n0\t"cat\n', r"line 3: the label is not JSON: .*, got '\"cat'"),
         ("oplt-tree 1\n-1\n0\t" + "[" * 100_000 + "\n", r"line 3: the label is not JSON"),
         ('oplt-tree 1\n-1\n0\t""\n', r"line 3: the label must be a non-empty string.*got an empty string"),

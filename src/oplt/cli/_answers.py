@@ -167,5 +167,5 @@ def _encoded(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        what = "a text or a label contains half a surrogate pair, which UTF-8 cannot encode"
+        what = "a text or a label has an unpaired surrogate, which UTF-8 cannot represent"
         raise InvalidInputError("not-utf-8", what, hint="Pass --to jsonl.") from None

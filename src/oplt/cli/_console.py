@@ -131,7 +131,7 @@ def print_json(values: dict[str, Any]) -> None:
 def json_line(value: Any) -> bytes:
     """Format JSON as UTF-8, whatever the terminal's encoding.
 
-    Half surrogate pairs, which UTF-8 cannot encode, and terminal control characters are escaped. JSON parsers read
+    Unpaired surrogates, which UTF-8 cannot represent, and terminal control characters are escaped. JSON parsers read
     the same value.
     """
     return _UNSAFE.sub(_escaped, json.dumps(value, ensure_ascii=False, default=str)).encode()
@@ -204,8 +204,9 @@ def reporting_errors() -> Iterator[None]:
         if error.filename is None:
             _forget(sys.stdout)  # a full disk, most likely
         raise WrongDataError(_of_system(error)) from None
-    except MemoryError as error:
-        raise WrongDataError(f"out of memory: {error}" if str(error) else "out of memory") from None
+    except MemoryError:
+        msg = "out of memory. Free some memory, or run the command on a machine that has more."
+        raise WrongDataError(msg) from None
 
 
 @contextmanager

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Interrupted", "Updater", "exit_if_unusable", "interruptible"]
 
-# Of every `_OF_EACH` examples, the first `_TRIED` are predicted before they are learnt, except at the start of the
-# stream: enough to estimate the precision, for a few per cent of the time. Which ones depends only on their position.
+# Of every `_OF_EACH` examples, the first `_TRIED` are predicted before they are learned, except at the start of the
+# stream: enough to estimate the precision, for a few percent of the time. Which ones depends only on their position.
 _TRIED = 32
 _OF_EACH = 2048
 
@@ -67,7 +67,7 @@ class Updater:
 
     @property
     def n_learnt(self) -> int:
-        """Number of examples learnt in this run so far."""
+        """Number of examples learned in this run so far."""
         return self.model.n_examples - self._n_before
 
     @property
@@ -82,12 +82,12 @@ class Updater:
 
     @property
     def precision(self) -> float:
-        """P@1 of the examples that were predicted before they were learnt; NaN if there are none."""
+        """P@1 of the examples that were predicted before they were learned; NaN if there are none."""
         return self._scores.precision(1)
 
     @property
     def n_tried(self) -> int:
-        """Number of examples that were predicted before they were learnt."""
+        """Number of examples that were predicted before they were learned."""
         return self._scores.n_examples
 
     def learn(self, batch: Batch, *, is_new: bool = True) -> None:
@@ -112,16 +112,16 @@ class Updater:
             bar.show(stream.share, ", ".join([*words, bytes_as_text(model.memory_bytes)]))
 
     def summary(self) -> str:
-        """Summarize what was learnt, how fast, and the precision."""
+        """Summarize what was learned, how fast, and the precision."""
         model = self.model
         in_all = f", {model.n_examples:,} in all" if self._n_before else ""
         names = f"{number_of(model.n_labels, 'label')}, {number_of(model.n_features, 'feature')}"
         sizes = f"{names}, {bytes_as_text(model.memory_bytes)} of memory"
         speed = f"{self.seconds:.1f} s ({self.speed:,.0f} a second)"
-        lines = [f"Learnt {number_of(self.n_learnt, 'example')} in {speed}{in_all}; {sizes}."]
+        lines = [f"Learned {number_of(self.n_learnt, 'example')} in {speed}{in_all}; {sizes}."]
         if self.n_tried:
             tried = number_of(self.n_tried, "example")
-            each = f"{tried}, each predicted before it was learnt; a test set may differ"
+            each = f"{tried}, each predicted before it was learned; a test set may differ"
             lines.append(f"Progressive P@1 {self.precision:.3f} ({each}).")
         return "\n".join(lines)
 

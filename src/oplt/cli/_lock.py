@@ -115,4 +115,4 @@ def _warn_of_no_lock(target: Path, error: OSError) -> None:
 
 
 def _busy(target: Path, owner: str) -> str:
-    return f"{target} is being updated by {owner}. Nothing was learnt; try again when that command has finished"
+    return f"{target} is being updated by {owner}. Nothing was learned; try again when that command has finished"

@@ -195,8 +195,8 @@ _OF_EXAMPLES = [
         "number_columns",
         multiple=True,
         metavar="NAME[,NAME...]",
-        help="Columns to use as features: numbers, or lists of numbers such as embeddings. Together with a text column,"
-        " also strings, which are treated as categories.",
+        help="Columns to use as features: numbers, or lists of numbers such as embeddings. String columns are allowed"
+        " together with a text column and are treated as categories.",
     ),
     _option(
         "--use",
@@ -303,9 +303,9 @@ def threshold_option(says: str) -> Callable[[Decorated], Decorated]:
     )
 
 
-def json_option(function: Decorated) -> Decorated:
+def json_option(function: Decorated, says: str = "Print the result as one JSON object.") -> Decorated:
     """Add the option --json to a command."""
-    return click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")(function)
+    return click.option("--json", "as_json", is_flag=True, help=says)(function)
 
 
 def skip_option(function: Decorated) -> Decorated:
@@ -315,7 +315,7 @@ def skip_option(function: Decorated) -> Decorated:
         metavar="N",
         type=click.IntRange(min=0),
         default=0,
-        help="Skip the first N examples, because the model has already learnt them.",
+        help="Skip the first N examples, because the model has already learned them.",
     )(function)
 
 

@@ -76,7 +76,7 @@ def _option(setting: Setting, section: str) -> Callable[[Any], Any]:
         callback=_as_range if is_range else None,
         default=None,
         metavar=metavar,
-        help=f"{setting.summary}  [default: {_shown(setting.default, name)}]",
+        help=f"{setting.summary.replace('the arity', '--arity')}  [default: {_shown(setting.default, name)}]",
     )
 
 
@@ -107,7 +107,8 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
         cls=Option,
         section="How the model learns",
         is_flag=True,
-        help="Start from the settings of the paper: binary tree, 100 leaves per node, no gate, no label memory.",
+        help="Start from the settings of the paper: binary tree, 100 leaves per lowest-level node, no --gate, no"
+        " --label-memory.",
     )(decorated)
 
 

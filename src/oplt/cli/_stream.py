@@ -34,7 +34,7 @@ class Stream:
     paths, data, passes
         What to read, how to read it, and how many times.
     skip
-        Number of examples to skip at the start, because they have already been learnt.
+        Number of examples to skip at the start, because they have already been learned.
     """
 
     def __init__(self, paths: tuple[str, ...], data: DataOptions, *, passes: int = 1, skip: int = 0) -> None:
@@ -65,7 +65,7 @@ class Stream:
         n_of_a_pass = 0  # examples
         for number in range(self._passes):
             self.is_first_pass = number == 0
-            if number and self._skip >= n_of_a_pass:  # a pass that has been learnt completely is not read again
+            if number and self._skip >= n_of_a_pass:  # a pass that has been learned completely is not read again
                 self._skip -= n_of_a_pass
                 self._n_done += sum(size or 0 for size in self._sizes)
                 continue
@@ -82,10 +82,10 @@ class Stream:
         if self._skip and n_of_a_pass:
             raise InvalidInputError(
                 "skip-beyond-end",
-                f"the first {self._n_to_skip:,} examples should be skipped as already learnt, but there are only"
+                f"the first {self._n_to_skip:,} examples should be skipped as already learned, but there are only"
                 f" {self._n_to_skip - self._skip:,}",
                 where=", ".join(map(_name, self._paths)),
-                hint="Nothing was learnt or saved.",
+                hint="Nothing was learned or saved.",
             )
         if not n_of_a_pass:
             why = f": {message_of(self._errors[0])}" if self._errors else ""

@@ -29,13 +29,13 @@ __all__ = ["command"]
 Stream = Iterator[tuple[dict[str, float], list[str]]]
 
 _WINDOW = 2000  # examples
-_N_NEW = 3  # documents that are predicted at the end
+_N_NEW = 3  # examples that are predicted at the end
 
 _BEGINNING = """\
-A stream of documents. Each document is predicted before it is learnt, so precision is measured on unseen documents.
+A stream of examples. Each one is predicted before the model learns it, so precision is measured on unseen examples.
 The model starts empty: no labels, no words, no tree.
 """
-_COLUMNS = f"documents   labels    words  depth   P@1 total  P@1 of the last {_WINDOW:,}  documents/s"
+_COLUMNS = f" examples   labels    words  depth   P@1 total  P@1 of the last {_WINDOW:,}   examples/s"
 
 
 @click.command("demo", cls=Command)
@@ -45,7 +45,7 @@ _COLUMNS = f"documents   labels    words  depth   P@1 total  P@1 of the last {_W
     type=click.IntRange(min=1),
     default=30_000,
     show_default=True,
-    help="Number of documents in the stream.",
+    help="Number of examples in the stream.",
 )
 @click.option(
     "--labels",
@@ -77,7 +77,7 @@ def command(ctx: click.Context, examples: int, labels: int) -> None:
     model.save(path)
     new_examples = list(stream)
     files.write(new_examples, new)
-    click.echo(f"\nSaved in {path}. The next {_N_NEW} documents of the stream, unseen by the model, are in {new}.")
+    click.echo(f"\nSaved in {path}. The next {_N_NEW} examples of the stream, unseen by the model, are in {new}.")
     for _, true in new_examples:
         click.echo(f"  labels: {', '.join(sorted(true))}")
 
@@ -92,7 +92,7 @@ def command(ctx: click.Context, examples: int, labels: int) -> None:
 
 
 def _learn(model: OnlinePLT, stream: Stream, n_examples: int) -> None:
-    """Predict, then learn each document; print ten lines."""
+    """Predict each example, then learn from it; print ten lines."""
     click.echo(_COLUMNS)
     started = time.perf_counter()
     with Bar("Learning") as bar:
@@ -108,7 +108,7 @@ def _learn(model: OnlinePLT, stream: Stream, n_examples: int) -> None:
 def _watched(stream: Stream, n_examples: int, bar: Bar) -> Stream:
     for number, example in enumerate(stream):
         if bar.is_due:
-            bar.show(number / n_examples, f"{number:,} documents")
+            bar.show(number / n_examples, f"{number:,} examples")
         yield example
 
 

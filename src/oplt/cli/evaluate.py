@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""`oplt evaluate`: measure a model on labelled examples."""
+"""`oplt evaluate`: measure a model on labeled examples."""
 
 from __future__ import annotations
 

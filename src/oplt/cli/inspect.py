@@ -75,7 +75,7 @@ def command(model_path: Path, show_all: bool, n: int, fingerprint: bool, as_json
         return
     say(f"{model_path}: {_what(found)} ({bytes_as_text(n_bytes)}, format {FORMAT_VERSION})")
     _show("Settings" if show_all else "Settings that differ from the defaults", _settings(found, show_all=show_all))
-    _show("Learnt", [*_learnt(found), *digest.items()])
+    _show("Learned", [*_learnt(found), *digest.items()])
     _show(f"File: {bytes_as_text(n_bytes)}", _parts(part_sizes(model_path)))
     _show("Nodes whose children have the most weights", _blocks(found))
     if found.labels is not None:

@@ -62,7 +62,7 @@ __all__ = ["command"]
     "--wait",
     type=Seconds(),
     metavar="SECONDS",
-    help="How long to wait while another command updates the model; 0: fail immediately.  [default: no limit]",
+    help="How long to wait while another command updates the model; 0 means fail immediately.  [default: no limit]",
 )
 @threads_option
 @json_option
@@ -87,9 +87,9 @@ def command(
       tail -n +1 -f log.jsonl | oplt learn tags.oplt -
       oplt learn tags.oplt today.jsonl --out tags-new.oplt
 
-    The model file is replaced once all examples have been learnt; until then it stays unchanged. Standard input cannot
+    The model file is replaced once all examples have been learned; until then it stays unchanged. Standard input cannot
     be read twice, so when reading from it, the model is also saved every ten minutes (--checkpoint). On Ctrl-C or
-    SIGTERM, the model is saved with the examples learnt so far. Only one command at a time can update a model; a
+    SIGTERM, the model is saved with the examples learned so far. Only one command at a time can update a model; a
     second oplt learn waits for the first to finish.
     """
     target = out or model_path
@@ -122,7 +122,7 @@ class _Learning:
     """One run of the command: from the saved model to the updated one."""
 
     def __init__(self, model_path: Path, target: Path, model: OnlinePLT, skip: int, n_done: int = 0) -> None:
-        self.n_done = n_done  # examples of this data that an earlier run has already learnt
+        self.n_done = n_done  # examples of this data that an earlier run has already learned
         self.updater = Updater(model)
         self._model_path = model_path
         self._target = target
@@ -147,7 +147,7 @@ class _Learning:
         note(f"Saved in {self._target}. To resume, run: {self._how_to_resume()}")
 
     def _how_to_resume(self) -> str:
-        """Make the command that resumes after the examples learnt so far. The last --skip counts."""
+        """Make the command that resumes after the examples learned so far. The last --skip counts."""
         words = [str(self._target) if Path(word) == self._model_path else word for word in command_line()]
         n_learnt = self._skip + self.n_done + self.updater.n_learnt
         return shlex.join(words if STANDARD_INPUT in words else [*words, "--skip", str(n_learnt)])
@@ -170,7 +170,7 @@ class _FromFiles(_Learning):
             if self._checkpoint.is_due():
                 self._checkpoint.save(self.updater.model)
                 n_learnt = self.n_done + self.updater.n_learnt
-                note(f"{number_of(n_learnt, 'example')} learnt and saved in {self._checkpoint.path}.")
+                note(f"{number_of(n_learnt, 'example')} learned and saved in {self._checkpoint.path}.")
         self.updater.model.save(self._target)
         self._checkpoint.remove()
 
@@ -223,10 +223,11 @@ class _FromInput(_Learning):
             try:
                 self.updater.model.save(self._target)
             except (OSError, OpltError) as error:
-                self._say(f"Could not save {self._target}: {error}. Next attempt in {self._every:g} s.")
+                why = (isinstance(error, OSError) and error.strerror) or error
+                self._say(f"Could not save {self._target}: {why}. Next attempt in {self._every:g} s.")
             else:
                 self._n_saved = n_learnt
-                self._say(f"{number_of(n_learnt, 'example')} learnt and saved in {self._target}.")
+                self._say(f"{number_of(n_learnt, 'example')} learned and saved in {self._target}.")
 
     def _say(self, message: str) -> None:
         if not self._is_quiet:

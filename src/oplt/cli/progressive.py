@@ -8,6 +8,7 @@ import shlex
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ __all__ = ["command"]
 @click.option("--from", "start", metavar="MODEL", type=click.Path(path_type=Path), help="Start from this saved model.")
 @skip_option
 @force_option
-@json_option
+@partial(json_option, says="Print each report as one JSON line.")
 @quiet_option
 @model_options
 @data_options()
@@ -83,7 +84,7 @@ def command(
     model_options: ModelOptions,
     data: DataOptions,
 ) -> None:
-    """Evaluate a model on a stream: each example is predicted first, then learnt (progressive validation).
+    """Evaluate a model on a stream: each example is predicted first, then learned (progressive validation).
 
     \b
       oplt progressive examples.jsonl
@@ -91,8 +92,8 @@ def command(
       oplt progressive today.jsonl --from tags.oplt --json > today.reports.jsonl
 
     Every example serves both as a test example and as a training example. Examples are processed one by one on a single
-    thread, so train is faster. --json prints one line per report. On Ctrl-C or SIGTERM with --model, the model is saved
-    in its current state, and the command that resumes is printed.
+    thread, so oplt train is faster. On Ctrl-C or SIGTERM with --model, the model is saved in its current state, and the
+    command that resumes is printed.
     """
     if target is not None:
         check_target(target, force=force, is_model=True, inputs=data_paths)
@@ -145,7 +146,7 @@ def _save(model: OnlinePLT, target: Path | None) -> None:
 
 
 def _how_to_resume(paths: tuple[str, ...], data: DataOptions, target: Path, n_learnt: int) -> str:
-    """Make the command that resumes from the saved model, after the examples that it has learnt."""
+    """Make the command that resumes from the saved model, after the examples that it has learned."""
     skipping = [] if STANDARD_INPUT in paths else ["--skip", str(n_learnt)]
     model = ["--from", str(target), "--model", str(target), "--force"]
     return shlex.join(["oplt", "progressive", *paths, *model, *skipping, *data.words(with_labels=True)])

@@ -85,7 +85,7 @@ def command(
 ) -> None:
     """Train a model on examples.
 
-    DATA is one or more files, which are read in this order, or - for standard input.
+    DATA is one or more files, read in the order given, or - for standard input.
 
     \b
       oplt train examples.jsonl --model tags.oplt
@@ -162,7 +162,7 @@ class _Training:
                 self.updater.show(bar, self.stream)
                 if self._checkpoint.is_due():
                     self._checkpoint.save(self.updater.model)
-                    note(f"{self.updater.model.n_examples:,} examples learnt and saved in {self._checkpoint.path}.")
+                    note(f"{self.updater.model.n_examples:,} examples learned and saved in {self._checkpoint.path}.")
         self.updater.model.save(self._target)
         self._is_saved = True
         self._checkpoint.remove()

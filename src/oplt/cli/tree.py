@@ -45,7 +45,9 @@ _OF_GRAPHVIZ = (".png", ".jpg", ".jpeg", ".pdf", ".gif", ".webp", ".eps", ".ps")
     help="Draw at most N children per node; in HTML, N at a time.",
 )
 @click.option(
-    "--label", metavar="NAME", help="Draw only the path to this label and its siblings; in HTML, open the page there."
+    "--label",
+    metavar="NAME",
+    help="Draw only the path from the root to this label and the siblings of the label; in HTML, open the page at it.",
 )
 @click.option(
     "--out", "-o", metavar="FILE", type=click.Path(path_type=Path), help="Output file.  [default: standard output]"

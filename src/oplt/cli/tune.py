@@ -42,7 +42,7 @@ __all__ = ["command"]
     "--per-label",
     is_flag=True,
     help="Also choose a separate threshold for each label that occurs in DATA. Thresholds of rare labels are shrunk"
-    " towards the common threshold (see --shrinkage).",
+    " toward the common threshold (see --shrinkage).",
 )
 @click.option(
     "--shrinkage",

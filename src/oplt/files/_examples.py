@@ -85,7 +85,7 @@ class Columns:
         text, a string is a category and becomes the feature ``name=value``. If None, no features are read.
     labels
         The labels; by default ``labels`` or ``label``, whichever exists. If None, no labels are read, which is how to
-        read unlabelled files.
+        read unlabeled files.
     weight
         The weight of the example; 1 where it is missing. If None, all weights are 1, and a feature may be called
         ``weight``.

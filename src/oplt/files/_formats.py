@@ -107,6 +107,6 @@ def _has_columns(first: str, delimiter: str, columns: Columns) -> bool:
 
 
 def _is_vw(line: bytes) -> bool:
-    """Tell whether a line has at most labels, a weight and a tag before a bar."""
+    """Check whether a line has at most labels, a weight and a tag before a bar."""
     head, bar, _ = line.partition(b"|")
     return bool(bar) and len(head.split()) <= 3

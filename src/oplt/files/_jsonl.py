@@ -81,7 +81,7 @@ def _in_words(error: json.JSONDecodeError) -> str:
     if error.pos >= len(error.doc.rstrip()) and not error.msg.startswith("Unterminated"):
         return f"the line ends in the middle of the example, after column {len(error.doc.rstrip())}"
     words = next((words for begin, words in _MISTAKES.items() if error.msg.startswith(begin)), None)
-    return f"{error.msg}, column {column}" if words is None else words.format(column)
+    return f"there is a mistake in column {column}" if words is None else words.format(column)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def from_fields(fields: dict[str, Any], columns: Columns, number: int) -> Exampl
 
 
 def _lacks(fields: dict[str, Any], columns: Columns) -> bool:
-    """Tell whether labels, or both text and features, are missing: then names are matched ignoring case."""
+    """Check whether labels, or both text and features, are missing: then names are matched ignoring case."""
     no_labels = columns.labels is not None and not any(name in fields for name in columns.label_names)
     return no_labels or not any(name in fields for name in columns.inputs)
 

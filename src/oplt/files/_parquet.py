@@ -47,9 +47,8 @@ def _rows(path: Path, size: int, columns: Columns, problems: Problems) -> Iterat
             _refuse_long_rows(file.metadata, wanted, problems)
         encoded = [column.path for column in file.schema if column.physical_type == "BYTE_ARRAY"]
         with parquet.ParquetFile(path, read_dictionary=encoded) as file:
-            for group in range(
-                file.num_row_groups
-            ):  # a batch that spans two row groups cannot have dictionaries in lists
+            # One row group at a time: a batch that spans two of them cannot have dictionaries in lists.
+            for group in range(file.num_row_groups):
                 for part in file.iter_batches(batch_size=size, row_groups=[group], columns=wanted):
                     for rows in _pieces(part, problems):
                         for row in rows:
@@ -58,7 +57,9 @@ def _rows(path: Path, size: int, columns: Columns, problems: Problems) -> Iterat
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the file cannot be read; errors in its content have no errno
-        problems.fatal("file-damaged", f"not a Parquet file, or a damaged one: {error}")
+        problems.fatal(
+            "file-damaged", "the file is not a Parquet file, or it is damaged", hint="Export or download it again."
+        )
 
 
 def _refuse_long_rows(metadata: Any, wanted: list[str], problems: Problems) -> None:

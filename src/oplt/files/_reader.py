@@ -66,7 +66,7 @@ def read(
     batch
         Maximum number of examples per batch. Batches of long examples are smaller.
     on_error
-        ``"raise"``: the first invalid line is an error. ``"skip"``: invalid lines are left out and counted in
+        ``"raise"``: the first invalid line is an error. ``"skip"``: invalid lines are skipped and counted in
         `Reader.skipped`. Errors that concern the whole file are always raised.
     columns
         The fields or columns to read, for JSONL, CSV, TSV and Parquet.
@@ -114,7 +114,7 @@ class Reader:
     n_examples
         Number of examples read so far.
     skipped
-        The lines left out so far: their `count`, and the first `errors`.
+        The lines skipped so far: their `count`, and the first `errors`.
 
     Examples
     --------

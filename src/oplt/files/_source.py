@@ -55,7 +55,7 @@ class Source:
         return self._bytes.n_given / max(self.path.stat().st_size, self._bytes.n_given, 1)
 
     def would_wait(self) -> bool:
-        """Tell whether it is live and the next line is not available yet. This is unknown for compressed data."""
+        """Check whether it is live and the next line is not available yet. This is unknown for compressed data."""
         if not self._live or self._buffer is not self._stream:
             return False
         return self._n_taken == self._bytes.n_given or b"\n" not in self._buffer.peek()
@@ -129,7 +129,7 @@ class _Rejoined(io.RawIOBase):
 
 def _too_long() -> InvalidInputError:
     what = f"the line is longer than {MOST_LINE_BYTES >> 20} MiB"
-    return InvalidInputError("line-too-long", what, hint="Is it a file of lines?")
+    return InvalidInputError("line-too-long", what, hint="Check that the file has one example per line.")
 
 
 def _first_bytes(file: IO[bytes]) -> bytes:

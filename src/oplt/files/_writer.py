@@ -36,7 +36,7 @@ _WRITABLE = ("xmlc", "jsonl", "csv", "tsv", "fasttext", "vw")
 
 
 class Converted(NamedTuple):
-    r"""The result of `convert`: the number of examples written, and the lines left out, with their first errors.
+    r"""The result of `convert`: the number of examples written, and the lines skipped, with their first errors.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def convert(
         The output, as for `write`.
     on_error
         ``"raise"`` or ``"skip"``: with the latter, invalid lines, and examples that the target format cannot represent,
-        are left out.
+        are skipped.
     on_batch
         Called after each batch with the `Reader`, which knows the progress.
 

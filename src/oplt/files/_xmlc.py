@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The text format of the extreme classification repository and of LIBSVM, read in batches.
 
-`oplt.datasets.load_xmlc` describes it and reads a whole file into memory. Its rules about headers and empty lines hold
-here, too.
+`oplt.datasets.load_xmlc` describes it and reads a whole file into memory. Its rules about headers and empty lines also
+hold here.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Line = tuple[int, bytes]
 
 
 def looks_like(lines: list[bytes]) -> bool:
-    """Tell whether the first lines of a file are in the format. After a header, some of them may be invalid."""
+    """Check whether the first lines of a file are in the format. After a header, some of them may be invalid."""
     plain = [line for line in lines if not _is_comment(line)]
     if plain and _HEADER.fullmatch(plain[0]):
         return len(plain) == 1 or any(map(_is_example, plain[1:]))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from oplt.errors import InvalidInputError
 from oplt.metrics._exact import ONE, ExactSums
 from oplt.metrics._labels import LabelScores
 from oplt.metrics._matching import Matches
+from oplt.wording import briefly
 
 __all__ = ["LabelSets", "Probabilities", "PropensityScored", "Ranking"]
 
@@ -148,9 +150,12 @@ class PropensityScored:
                 f"label {error.args[0]!r} has no propensity",
                 hint="oplt.metrics.propensities estimates one for every label, new labels included.",
             ) from None
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError):
+            name = next((name for name in names if not isinstance(self.propensities[name], Real)), names[0])
             raise InvalidInputError(
-                "propensity-not-valid", f"propensities must be numbers above 0 and at most 1: {error}"
+                "propensity-not-valid",
+                f"the propensity of label {name!r} must be a number above 0 and at most 1",
+                got=briefly(self.propensities[name]),
             ) from None
         bad = ~((values >= _LEAST_PROPENSITY) & (values <= 1))
         if bad.any():

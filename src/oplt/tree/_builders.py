@@ -61,7 +61,7 @@ def kmeans(
 
     Examples
     --------
-    >>> X = [{"purrs": 1, "fur": 1}, {"grey": 1, "hard": 1}, {"barks": 1, "fur": 1}, {"red": 1, "hard": 1}]
+    >>> X = [{"purrs": 1, "fur": 1}, {"gray": 1, "hard": 1}, {"barks": 1, "fur": 1}, {"red": 1, "hard": 1}]
     >>> print(kmeans(X, ["cat", "granite", "dog", "brick"], max_leaves=2))
     0
     ├─ 1
@@ -152,7 +152,7 @@ def from_parents(parents: Mapping[Label, Label | None], *, labels: Iterable[Labe
     ----------
     parents
         The parent of each category, None for a root. Several roots are joined under a common one. Every parent must
-        itself be a key, so that misspelt names are caught.
+        itself be a key, so that misspelled names are caught.
     labels
         The categories that are labels; by default, those without children. A label that has children gets a leaf of its
         own beside them. Branches without labels are left out, and a node that would have a single child is replaced by

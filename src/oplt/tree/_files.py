@@ -122,8 +122,9 @@ def _parsed(node: int, line: str) -> tuple[int, Label | None]:
         return parent, None
     try:
         label: Any = json.loads(found[2])
-    except (ValueError, RecursionError) as error:
-        raise _wrong(node, f"the label is not JSON: {error}", got=briefly(found[2])) from None
+    except (ValueError, RecursionError):
+        what = "the label is not JSON: it must be a string in double quotes or an integer"
+        raise _wrong(node, what, got=briefly(found[2])) from None
     if label is None:  # the tree would take it for an internal node
         raise _wrong(node, "the label must be a non-empty string or an integer", got="null")
     return parent, label

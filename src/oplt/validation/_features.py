@@ -117,7 +117,7 @@ def mapping_rows(rows: Iterable[Row], what: str | None = "X") -> NamedRows:
 
 
 def _is_vector(x: Any) -> bool:
-    """Tell whether it is a list of values, such as an embedding, whose features are named by position."""
+    """Check whether it is a list of values, such as an embedding, whose features are named by position."""
     if isinstance(x, np.ndarray):
         return x.ndim == 1 and x.size > 0 and x.dtype.kind in "biuf"
     return isinstance(x, (list, tuple, array)) and len(x) > 0 and all(isinstance(value, Real) for value in x)

@@ -67,7 +67,7 @@ def check_labels(labels: list[Any], indptr: PointerArray | None = None, where: s
 
 
 def is_indicator(row: list[Any]) -> bool:
-    """Tell whether labels are a row of an indicator matrix: more than two values, all 0 or 1."""
+    """Check whether labels are a row of an indicator matrix: more than two values, all 0 or 1."""
     return len(row) > 2 and 0 in row and 1 in row and all(map(_is_zero_or_one, row))
 
 

@@ -41,8 +41,12 @@ def as_csr(matrix: Any, what: str) -> Any:
             matrix.check_format(full_check=True)  # checked first, since SciPy's conversion trusts its input
         # SciPy does not support float16, in which embeddings are often stored.
         csr = sp.csr_array(matrix.astype(np.float32) if matrix.dtype == np.float16 else matrix)
-    except ValueError as error:
-        raise InvalidInputError("matrix-not-valid", f"{what} is not a valid sparse matrix: {error}") from None
+    except ValueError:
+        raise InvalidInputError(
+            "matrix-not-valid",
+            f"{what} is not a valid sparse matrix: its arrays indptr, indices and data do not fit together",
+            hint=f"{what}.check_format() reports the details.",
+        ) from None
     _check_structure(csr, what)
     return csr
 
@@ -89,7 +93,7 @@ def matrix_rows(csr: Any, names: list[Any] | None = None) -> NamedRows:
 
 
 def _is_canonical(csr: Any) -> bool:
-    """Tell whether the columns of each row are ascending and distinct. SciPy's own flag may be stale."""
+    """Check whether the columns of each row are ascending and distinct. SciPy's own flag may be stale."""
     rises = np.diff(csr.indices[: csr.indptr[-1]]) > 0
     starts = csr.indptr[1:-1]
     rises[starts[(starts > 0) & (starts < csr.indptr[-1])] - 1] = True

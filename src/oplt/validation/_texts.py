@@ -59,7 +59,7 @@ def as_texts(X: Any) -> Texts:  # noqa: N803 (for as_rows it is a matrix)
 
 
 def holds_text(x: Any) -> bool:
-    """Tell whether an example is a text, or a mapping that has one, rather than features."""
+    """Check whether an example is a text, or a mapping that has one, rather than features."""
     return isinstance(x, str) or (isinstance(x, Mapping) and isinstance(x.get(TEXT), str))
 
 

@@ -54,5 +54,5 @@ def _bad_weight(got: str, where: str | None = None) -> InvalidInputError:
         f"the weight must be a number above 0 and at most {_LARGEST_WEIGHT:g}",
         where=where,
         got=got,
-        hint="To ignore an example, leave it out.",
+        hint="To ignore an example, omit it.",
     )

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+//
+// How the classifiers learn online. A rule has two halves: SiblingBlock::find_step() turns the scores of all columns
+// into gradients, and step() below applies one gradient to one cell, a weight and its accumulator.
+//
+// Every rule satisfies two conditions, on which properness rests:
+// - A classifier with negated weights and a flipped target takes exactly the negated step, so that the inverse of a
+//   classifier (InverseClassifier, Algorithm 6) is exact to the bit.
+// - An absent cell is (0, 0), and a step depends only on the content of the cell, not on whether it is stored.
+//
+// Faster kernels have their own version of step(), with the same operations in the same order.
+#pragma once
+
+#include <cmath>
+#include <variant>
+
+#include "base/types.hpp"
+
+namespace oplt {
+
+/// AdaGrad on the logistic loss, as in the paper.
+struct AdaGradParams {
+  Real learning_rate;
+  Real eps;
+  Real gate;  // skip the update of a classifier whose |gradient| is below this
+};
+
+/// AROW, adaptive regularisation of weights (Crammer, Kulesza, Dredze, 2009), with a diagonal covariance.
+struct ArowParams {
+  Real r;         // regularisation: the larger, the smaller the steps
+  Real sparsity;  // do not start a weight whose first step is small, compared with those of the row's other features
+};
+
+/// The rule, with its settings. The defaults are defined in Python.
+using LearningParams = std::variant<AdaGradParams, ArowParams>;
+
+/// The accumulator is the sum of squared gradients.
+struct AdaGradStep {
+  Real learning_rate;
+  Real eps;
+
+  void step(Real gradient, Real value, Real& weight, Real& accumulator) const {
+    const Real g = gradient * value;
+    accumulator += g * g;
+    weight -= learning_rate * g / std::sqrt(eps + accumulator);
+  }
+
+  static constexpr bool kStartsAll = true;
+  static bool starts(Real /*gradient*/, Real /*value*/) { return true; }
+};
+
+/// The accumulator is the confidence in the weight, 1 - variance, from 0 (none) to 1. With the precision 1 + Q =
+/// 1 / variance, a step is w -= gradient · x / (1 + Q), then Q += x² / r.
+struct ArowStep {
+  Real r;
+  Real least;  // smallest |gradient · value| that starts a weight
+
+  void step(Real gradient, Real value, Real& weight, Real& accumulator) const {
+    const Real g = gradient * value;
+    if (accumulator > 0 || std::abs(g) >= least) {
+      const Real variance = 1 > accumulator ? 1 - accumulator : 0;
+      const Real spread = variance * (value * value);
+      weight -= g * variance;
+      accumulator += variance * spread / (r + spread);
+    }
+  }
+
+  /// Whether step() changes a cell that is (0, 0). Others need not be stored.
+  static constexpr bool kStartsAll = false;
+  bool starts(Real gradient, Real value) const { return std::abs(gradient * value) >= least; }
+};
+
+}  // namespace oplt
