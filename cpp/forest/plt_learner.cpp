@@ -70,7 +70,7 @@ void PltLearner::extend_tree(Plt& plt, RowView x, std::span<const LabelId> label
     steps_.ready((*plt.block_of_)[v]);
     return plt.child_probabilities(v, x, scratch_);
   };
-  NodeId chosen = kNone;  // new labels of one example stay together
+  Chosen chosen;  // new labels of one example stay together
   for (const LabelId label : labels) {
     if (plt.tree().leaf_of(label) != kNone) {
       continue;
@@ -81,7 +81,6 @@ void PltLearner::extend_tree(Plt& plt, RowView x, std::span<const LabelId> label
     }
     const Extension extension = policy_.choose(plt.tree(), chosen, probabilities, plt.random_);
     extend(plt, label, extension);
-    chosen = extension.node;
   }
 }
 

@@ -38,7 +38,12 @@ inline const LearningParams kRules[] = {adagrad(), adagrad(0.1F), arow(), arow(0
 inline ModelParams make_params(Policy policy = Policy::kBestGreedy, std::uint32_t arity = 2,
                                std::uint32_t max_leaves = 4, const LearningParams& learning = adagrad()) {
   return {.rows = {.bias = 1, .normalize = true},
-          .forest = {.tree = {.policy = policy, .alpha = 0.75, .arity = arity, .max_leaves = max_leaves, .seed = 7},
+          .forest = {.tree = {.policy = policy,
+                              .alpha = 0.75,
+                              .arity = arity,
+                              .max_leaves = max_leaves,
+                              .spread_new_labels = true,
+                              .seed = 7},
                      .learning = learning}};
 }
 

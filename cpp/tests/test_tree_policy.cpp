@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
+#include <cmath>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -30,7 +31,7 @@ class Growth {
 
   /// Adds the labels of one example, and checks the guarantees of may_choose().
   void add_labels(std::uint32_t n) {
-    NodeId chosen = kNone;
+    Chosen chosen;
     for (std::uint32_t i = 0; i < n; ++i) {
       std::vector<bool> could_choose;
       for (NodeId v = 0; v < tree_.n_nodes(); ++v) {
@@ -44,7 +45,6 @@ class Growth {
         tree_.insert_node(extension.node);
       }
       tree_.add_leaf(next_label_++, extension.node);
-      chosen = extension.node;
       for (NodeId v = 0; v < could_choose.size(); ++v) {
         CHECK(could_choose[v] || !policy_.may_choose(tree_, v));  // once false, it stays false
       }
@@ -92,7 +92,8 @@ LabelTree two_groups(std::uint32_t n_first, std::uint32_t n_second) {
 Extension choose(const TreeParams& params, const LabelTree& tree, const std::vector<Real>& of_root_children) {
   TreePolicy policy(params);
   Random random(1);
-  return policy.choose(tree, kNone, [&](NodeId) { return std::span<const Real>(of_root_children); }, random);
+  Chosen chosen;
+  return policy.choose(tree, chosen, [&](NodeId) { return std::span<const Real>(of_root_children); }, random);
 }
 
 TreeParams greedy(double alpha) {
@@ -178,7 +179,8 @@ TEST("random: reaches all children, and depends only on the generator") {
   Random random(1);
   std::map<NodeId, int> times;
   for (int i = 0; i < 1000; ++i) {
-    ++times[policy.choose(tree, kNone, {}, random).node];
+    Chosen chosen;
+    ++times[policy.choose(tree, chosen, {}, random).node];
   }
   CHECK_EQ(times.size(), 2U);
   CHECK(times[1] > 400 && times[2] > 400);
@@ -230,6 +232,41 @@ TEST("the new labels of one example stay together") {
   for (LabelId label = 11; label < 16; ++label) {
     CHECK_EQ(growth.tree().node(growth.tree().leaf_of(label)).parent, home);
   }
+}
+
+TEST("many new labels of one example keep the tree shallow, whatever alpha is, and stay below one node") {
+  for (const Policy policy : {Policy::kRandom, Policy::kBestGreedy, Policy::kCpet}) {
+    for (const auto& [arity, max_leaves] : kShapes) {
+      for (const double alpha : {0.0, 0.75, 1.0}) {
+        TreeParams params = make_params(policy, arity, max_leaves);
+        params.alpha = alpha;
+        Growth growth(params, two_groups(max_leaves, max_leaves), 1);
+        growth.add_labels(600);
+        const LabelTree& tree = growth.tree();
+        const double levels = std::log(600.0) / std::log(policy == Policy::kCpet ? 2.0 : arity);
+        CHECK(tree.depth() <= 3 + (policy == Policy::kRandom ? 2 : 1) * levels);
+        for (NodeId v = 0; v < tree.n_nodes() && policy != Policy::kCpet; ++v) {
+          CHECK(tree.n_children(v) <= (tree.has_only_leaves(v) ? max_leaves : arity));
+        }
+      }
+    }
+  }
+}
+
+TEST("by balance alone, the labels of one example fill a tree of full nodes") {
+  for (const auto& [arity, max_leaves] : kShapes) {
+    Growth growth(make_params(Policy::kBestGreedy, arity, max_leaves), LabelTree(), 1);
+    growth.add_labels(arity * arity * max_leaves - 1);
+    CHECK_EQ(growth.tree().depth(), 3U);
+  }
+}
+
+TEST("without spread_new_labels, the labels of one example make a chain, as in the paper") {
+  TreeParams params = make_params(Policy::kBestGreedy, 2, 4);
+  params.spread_new_labels = false;
+  Growth growth(params, LabelTree(), 1);
+  growth.add_labels(399);
+  CHECK_EQ(growth.tree().depth(), 100U);  // a node of 4 leaves at each level
 }
 
 TEST("fixed: no node may be chosen, whatever the tree") {

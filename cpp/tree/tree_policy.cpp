@@ -23,33 +23,43 @@ Policy policy_from_name(std::string_view name) {
   return value_of<Policy>(kNames, "policy", name);
 }
 
-Extension TreePolicy::choose(const LabelTree& tree, NodeId chosen, const ChildProbabilities& probabilities,
+Extension TreePolicy::choose(const LabelTree& tree, Chosen& chosen, const ChildProbabilities& probabilities,
                              Random& random) {
   switch (params_.policy) {
     case Policy::kComplete:
       return next_in_complete_tree(tree);
     case Policy::kFlat:
       return {LabelTree::kRoot, tree.is_leaf(LabelTree::kRoot)};
-    case Policy::kCpet: {
-      const NodeId from = chosen == kNone ? LabelTree::kRoot : chosen;
-      return {walk_down(tree, from, probabilities, random), true};
-    }
     case Policy::kFixed:
       throw std::logic_error("the policy 'fixed' does not extend the tree");
+    case Policy::kCpet:
     case Policy::kRandom:
     case Policy::kBestGreedy:
       break;
   }
-  // If the example's former labels have filled the chosen node, the walk for the next label starts from there.
-  const bool stays = chosen != kNone && (tree.node(chosen).n_leaf_children == 1 || may_choose(tree, chosen));
-  const NodeId from = chosen == kNone ? LabelTree::kRoot : chosen;
-  NodeId v = stays ? chosen : walk_down(tree, from, probabilities, random);
+  const bool is_first = chosen.first == kNone;
+  NodeId v = is_first ? walk_down(tree, LabelTree::kRoot, probabilities, random)
+                      : walk_again(tree, chosen, probabilities, random);
   if (tree.node(v).n_leaf_children == 1) {
     v = *std::ranges::find_if(tree.children(v), [&](NodeId child) { return tree.is_leaf(child); });
   }
+  chosen = {is_first ? v : chosen.first, v};
   return {v, tree.is_leaf(v) || tree.n_children(v) >= params_.max_leaves};
 }
 
+/// The walk for a further new label of an example: it ends at once while the last node has room, or one leaf to split.
+NodeId TreePolicy::walk_again(const LabelTree& tree, Chosen chosen, const ChildProbabilities& probabilities,
+                              Random& random) const {
+  const NodeId last = chosen.last;
+  const bool has_room = stops_at(tree, last) && tree.n_children(last) < params_.max_leaves;
+  if (has_room || tree.node(last).n_leaf_children == 1) {
+    return last;
+  }
+  return params_.spread_new_labels ? walk_down(tree, chosen.first, nullptr, random)
+                                   : walk_down(tree, last, probabilities, random);
+}
+
+/// Without probabilities, best-greedy and cpet walk by balance alone.
 NodeId TreePolicy::walk_down(const LabelTree& tree, NodeId from, const ChildProbabilities& probabilities,
                              Random& random) const {
   NodeId v = from;
@@ -58,7 +68,7 @@ NodeId TreePolicy::walk_down(const LabelTree& tree, NodeId from, const ChildProb
       v = tree.children(v)[random.below(tree.n_children(v))];
     } else {
       // If only the balance counts, probabilities are not computed, so that pending updates can wait.
-      v = best_child(tree, v, params_.alpha < 1.0 ? probabilities(v) : std::span<const Real>());
+      v = best_child(tree, v, params_.alpha < 1.0 && probabilities ? probabilities(v) : std::span<const Real>());
     }
   }
   return v;
@@ -75,8 +85,10 @@ NodeId TreePolicy::best_child(const LabelTree& tree, NodeId v, std::span<const R
   NodeId best = kNone;
   double best_score = -std::numeric_limits<double>::infinity();
   for (const NodeId child : tree.children(v)) {  // ascending: the lower node id wins a tie
-    const double fit = probabilities.empty() ? 0.0 : probabilities[tree.node(child).position];
-    const double score = (1.0 - params_.alpha) * fit + params_.alpha * balance(tree, v, child);
+    double score = balance(tree, v, child);
+    if (!probabilities.empty()) {
+      score = (1.0 - params_.alpha) * probabilities[tree.node(child).position] + params_.alpha * score;
+    }
     if (score > best_score) {
       best = child;
       best_score = score;

@@ -229,6 +229,15 @@ class Settings:
         "The paper's b_max. Used by best-greedy and random.",
         paper=100,
     )
+    spread_new_labels: bool = _setting(
+        True,
+        Flag(),
+        "Keep the tree shallow if one example brings many new labels.",
+        "New labels of one example share a node; once it is full, the others are spread evenly below it. False: the"
+        " paper's rule, by which each full node is pushed down and the tree becomes a chain. Used by best-greedy,"
+        " random and cpet.",
+        paper=False,
+    )
     learner: str = _setting(
         "arow",
         Choice(("arow", "adagrad")),

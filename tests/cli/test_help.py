@@ -56,7 +56,8 @@ def test_each_setting_is_an_option_with_its_default() -> None:
     text = text.replace("no--gate,no--label-memory", "")  # the help of --paper mentions these options
     for setting in (*declared(Settings), *declared(TextSettings)):
         if setting.name != "features":
-            _, found, rest = text.partition(f"--{setting.name.replace('_', '-')}")
+            option = setting.name.replace("_", "-")
+            _, found, rest = text.partition(f"--{option}")
             assert found
             told, _, rest = rest.partition("[default:")
             summary = setting.summary.replace("the arity", "--arity")
@@ -66,7 +67,7 @@ def test_each_setting_is_an_option_with_its_default() -> None:
             assert default == (
                 str(setting.default)
                 if is_plain
-                else {True: setting.name, False: f"no-{setting.name}", None: "none"}.get(setting.default, "1,1")
+                else {True: option, False: f"no-{option}", None: "none"}.get(setting.default, "1,1")
             )
 
 

@@ -85,7 +85,7 @@ def test_the_words_for_people(tmp_path: Path) -> None:
 
 def test_all_settings(tmp_path: Path) -> None:
     text = run(saved(tmp_path)[1], "--all").stdout
-    for line in ("  policy         best-greedy", "  bias           yes", "  features       none"):
+    for line in ("  policy             best-greedy", "  bias               yes", "  features           none"):
         assert line in text.splitlines()
     assert "  none" in run(saved(tmp_path)[1]).stdout.splitlines()
 

@@ -90,6 +90,7 @@ def tree_settings(draw: st.DrawFn, policy: str | None = None, **fixed: Any) -> S
         "alpha": draw(st.sampled_from([0.0, 0.3, 0.75, 1.0])),
         "arity": arity,
         "max_leaves": arity + draw(st.sampled_from([0, 1, 3])),
+        "spread_new_labels": draw(st.booleans()),
         **rule,
         "bias": draw(st.booleans()),
         "normalize": draw(st.booleans()),
@@ -142,6 +143,18 @@ def long_stream(seed: int, n_examples: int = 250, n_labels: int = 140) -> Stream
         x.update({source.randrange(40): source.randint(-16, 16) / 8 for _ in range(4)})
         labels = list(dict.fromkeys(labels)) if is_indicator(labels) else labels  # which would be rejected
         stream.append(Example(x, labels if source.random() < 0.9 else [], source.choice([1.0, 1.0, 0.5, 3.0])))
+    return stream
+
+
+def crowded_stream(seed: int, n_new: int = 300) -> Stream:
+    """Make a short stream in which three examples bring hundreds of new labels each, to a tree of some labels."""
+    source = random.Random(seed)  # noqa: S311 (no secrets here)
+    stream = long_stream(seed, n_examples=30, n_labels=20)
+    for i in range(3):
+        x: dict[Name, float] = {source.randrange(40): source.randint(-16, 16) / 8 for _ in range(4)}
+        crowd: list[Name] = [f"crowd {i}, {label}" for label in range(n_new)]
+        stream.insert(10 * (i + 1), Example(x, [*crowd, 0], source.choice([1.0, 3.0])))
+        stream.append(Example(x, source.sample(crowd, 5)))
     return stream
 
 

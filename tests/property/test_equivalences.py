@@ -25,6 +25,7 @@ from tests.property.strategies import (
     Settings,
     Stream,
     all_settings,
+    crowded_stream,
     learn,
     long_stream,
     numbered_streams,
@@ -250,6 +251,18 @@ def test_saving_and_loading_wide_nodes_changes_nothing(policy: str) -> None:
     stream = long_stream(seed=5)
     loaded = through_a_file(trained(settings, stream[:150]))
     assert learn(loaded, stream[150:]).fingerprint() == fingerprint_of(settings, stream)
+
+
+@pytest.mark.parametrize("spread", [True, False])
+@pytest.mark.parametrize("policy", ["best-greedy", "random", "cpet"])
+def test_hundreds_of_new_labels_in_one_example(policy: str, *, spread: bool) -> None:
+    settings = {"policy": policy, "arity": 3, "max_leaves": 5, "spread_new_labels": spread}
+    stream = crowded_stream(seed=5)
+    expected = fingerprint_of(settings, stream)
+    loaded = through_a_file(trained(settings, stream[:15]))
+    assert loaded.settings["spread_new_labels"] == spread
+    assert learn(loaded, stream[15:]).fingerprint() == expected
+    assert learn_at_once(OnlinePLT(**settings, threads=3), stream).fingerprint() == expected
 
 
 # --- Prediction -------------------------------------------------------------------------------------------------------

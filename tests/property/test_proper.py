@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,7 @@ from tests.property.strategies import (
     Example,
     Settings,
     Stream,
+    crowded_stream,
     label_trees,
     learn,
     long_stream,
@@ -65,6 +68,30 @@ def test_proper_on_a_long_stream(policy: str, arity: int, max_leaves: int, rule:
     settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves, **rule}
     stream = long_stream(seed=arity)
     assert_equals_iplt_on_its_tree(trained(settings, stream), settings, stream)
+
+
+@pytest.mark.parametrize("spread", [True, False])
+@pytest.mark.parametrize(("policy", "arity", "max_leaves"), SHAPES)
+def test_proper_if_examples_bring_hundreds_of_new_labels(
+    policy: str, arity: int, max_leaves: int, *, spread: bool
+) -> None:
+    settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves, "spread_new_labels": spread}
+    stream = crowded_stream(seed=3)
+    assert_equals_iplt_on_its_tree(trained(settings, stream), settings, stream)
+
+
+# They are spread below one node of the old tree: by balance, as in a balanced tree; at random, somewhat deeper.
+@pytest.mark.parametrize("alpha", [0.0, 0.75, 1.0])
+@pytest.mark.parametrize(("policy", "arity", "max_leaves"), [shape for shape in SHAPES if shape[0] != "flat"])
+def test_hundreds_of_new_labels_in_one_example_keep_the_tree_shallow(
+    policy: str, arity: int, max_leaves: int, alpha: float
+) -> None:
+    settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves, "alpha": alpha}
+    model = trained(settings, long_stream(seed=3, n_examples=30, n_labels=20))
+    depth = model.depth
+    model.learn_one({0: 1.0, 1: -1.0}, [f"new {i}" for i in range(600)])
+    levels = math.log(600, arity) * (1.5 if policy == "random" else 1)
+    assert model.depth <= depth + 1 + levels
 
 
 @pytest.mark.parametrize("policy", POLICIES)

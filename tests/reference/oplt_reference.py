@@ -35,6 +35,7 @@ class Settings:
     alpha: float = 0.75
     arity: int = 16
     max_leaves: int = 32
+    spread_new_labels: bool = True
     learner: str = "adagrad"
     arow_r: float = 0.3
     sparsity: float = 0.35
@@ -285,6 +286,7 @@ class Model:
     random: SplitMix64
     known: set[int] = field(default_factory=set)
     selected: int | None = None  # the node chosen for the example's last new label
+    first_selected: int | None = None  # the same for its first new label
     closest_choice: float = math.inf
 
 
@@ -308,7 +310,7 @@ def oplt_train(model: Model, stream: Iterable[Example]) -> None:
 
 def update_tree(model: Model, example: Example) -> None:
     """Algorithm 4."""
-    model.selected = None
+    model.selected = model.first_selected = None
     for label in example.labels:
         if label in model.known:
             continue
@@ -317,6 +319,7 @@ def update_tree(model: Model, example: Example) -> None:
         else:
             v, insert = policy(model, example.x)
             model.selected = v
+            model.first_selected = v if model.first_selected is None else model.first_selected
             if insert:
                 insert_node(model, v)
             add_leaf(model, label, v)
@@ -367,16 +370,35 @@ def policy(model: Model, x: Row) -> tuple[int, bool]:
 
 
 def random_or_best_greedy_policy(model: Model, x: Row) -> tuple[int, bool]:
-    """Algorithm 8: one walk for an example, whose new labels stay together."""
+    """Algorithm 8: one walk for an example, whose new labels stay together.
+
+    If `spread_new_labels`, which is not in the paper, they leave a full node and walk down again from the first one's.
+    """
     tree, settings = model.tree, model.settings
     v = model.selected
     if v is None:
-        v = ROOT
-        while len(tree.leaf_children(v)) < len(tree.children[v]) >= settings.arity:
-            v = select_randomly(model, v) if settings.policy == "random" else select_best(model, v, x)
+        v = walk_down(model, ROOT, x)
+    elif settings.spread_new_labels and is_full(model, v):
+        assert model.first_selected is not None
+        v = walk_down(model, model.first_selected, None)
     if len(tree.leaf_children(v)) == 1:
         (v,) = tree.leaf_children(v)
     return v, tree.is_leaf(v) or len(tree.children[v]) >= settings.max_leaves
+
+
+def walk_down(model: Model, v: int, x: Row | None) -> int:
+    """Walk to a node that has only leaves, or room for a child."""
+    tree, settings = model.tree, model.settings
+    while len(tree.leaf_children(v)) < len(tree.children[v]) >= settings.arity:
+        v = select_randomly(model, v) if settings.policy == "random" else select_best(model, v, x)
+    return v
+
+
+def is_full(model: Model, v: int) -> bool:
+    """Whether the node has neither room for a child nor exactly one leaf, which could be split."""
+    n_leaves, n_children = len(model.tree.leaf_children(v)), len(model.tree.children[v])
+    limit = model.settings.max_leaves if n_leaves == n_children else model.settings.arity
+    return n_leaves != 1 and n_children >= limit
 
 
 def complete_policy(model: Model, _: Row) -> tuple[int, bool]:
@@ -387,10 +409,13 @@ def complete_policy(model: Model, _: Row) -> tuple[int, bool]:
 
 
 def cpet_policy(model: Model, x: Row) -> tuple[int, bool]:
-    """Walk to a leaf and split it; further new labels of the example walk on from there."""
-    v = ROOT if model.selected is None else model.selected
+    """Walk to a leaf and split it; further new labels of the example start from the place of that leaf."""
+    spread = model.settings.spread_new_labels
+    v = model.first_selected if spread else model.selected
+    fit_to = None if spread and v is not None else x
+    v = ROOT if v is None else v
     while not model.tree.is_leaf(v):
-        v = select_best(model, v, x)
+        v = select_best(model, v, fit_to)
     return v, True
 
 
@@ -405,10 +430,15 @@ def select_randomly(model: Model, v: int) -> int:
     return children[model.random.below(len(children))]
 
 
-def select_best(model: Model, v: int, x: Row) -> int:
-    """Find the child that best trades its fit to x against the balance of the tree; the first among equals."""
+def select_best(model: Model, v: int, x: Row | None) -> int:
+    """Find the child that best trades its fit to x against the balance of the tree; the first among equals.
+
+    Without x, only the balance counts.
+    """
     alpha = model.settings.alpha
     children = model.tree.children[v]
+    if x is None:
+        return max(children, key=lambda child: balance(model, v, child))
     scores = {
         child: (1 - alpha) * model.a_online.estimate(model.classifiers[child], x) + alpha * balance(model, v, child)
         for child in children

@@ -17,6 +17,7 @@ from tests.property.strategies import (
     SHAPES,
     Settings,
     Stream,
+    crowded_stream,
     long_stream,
     rows,
     streams,
@@ -120,7 +121,8 @@ def test_on_a_given_tree(data: st.DataObject) -> None:
         assert_same_classifiers(core_classifiers(fixed), expected)
 
 
-# Asserts that no comparison in these streams is too close to call. AROW compares more often, hence the shorter stream.
+# This and the next test assert that no comparison in their streams is too close to call. AROW compares more
+# often, hence the shorter stream.
 @pytest.mark.parametrize(
     ("rule", "n_examples"), [({"learner": "adagrad", "gate": 0.0}, 200), ({"learner": "arow", "sparsity": 0.0}, 80)]
 )
@@ -131,3 +133,20 @@ def test_on_a_long_stream(policy: str, arity: int, max_leaves: int, rule: Settin
     oracle = Oracle(settings, stream)
     assert oracle.is_beyond_rounding
     assert_agrees(trained_tree(settings, stream), oracle, [example.x for example in stream[::20]])
+
+
+@pytest.mark.parametrize("spread", [True, False])
+@pytest.mark.parametrize(("policy", "arity", "max_leaves"), SHAPES)
+def test_hundreds_of_new_labels_in_one_example(policy: str, arity: int, max_leaves: int, *, spread: bool) -> None:
+    settings = {
+        "policy": policy,
+        "arity": arity,
+        "max_leaves": max_leaves,
+        "spread_new_labels": spread,
+        "learner": "adagrad",
+        "gate": 0.0,
+    }
+    stream = crowded_stream(seed=4, n_new=150)
+    oracle = Oracle(settings, stream)
+    assert oracle.is_beyond_rounding
+    assert_agrees(trained_tree(settings, stream), oracle, [example.x for example in stream[::10]])

@@ -102,6 +102,7 @@ def test_the_paper_has_a_model_of_its_own() -> None:
         "alpha": 0.75,
         "arity": 2,
         "max_leaves": 100,
+        "spread_new_labels": False,
         "learner": "adagrad",
         "learning_rate": 1.0,
         "adagrad_eps": 0.01,
