@@ -28,10 +28,12 @@ VARIATIONS: list[dict[str, Any]] = [
     {},
     *({"arity": arity, "max_leaves": leaves} for arity, leaves in [(2, 100), (8, 31), (16, 31), (31, 31), (16, 63)]),
     *({"arity": arity, "max_leaves": leaves} for arity, leaves in [(32, 63), (63, 63)]),
-    *({"gate": gate} for gate in (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)),
-    *({"learning_rate": rate} for rate in (0.25, 0.5, 0.75, 1.0, 1.5)),
-    *({"adagrad_eps": eps} for eps in (0.001, 0.01, 0.1)),
+    *({"arow_r": r} for r in (0.1, 0.2, 0.3, 0.5, 1.0)),
+    *({"sparsity": sparsity} for sparsity in (0.0, 0.2, 0.35, 0.5, 0.7)),
     *({"alpha": alpha} for alpha in (0.5, 0.75, 0.9, 1.0)),
+    *({"learner": "adagrad", "gate": gate} for gate in (0.0, 0.1, 0.15, 0.2)),
+    *({"learner": "adagrad", "learning_rate": rate} for rate in (0.5, 1.5)),
+    *({"learner": "adagrad", "adagrad_eps": eps} for eps in (0.001, 0.1)),
 ]
 
 
@@ -57,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", help="data sets")
     parser.add_argument("--rows", type=int, default=None, help="only the first rows of each stream")
-    parser.add_argument("--base", default="", help="settings to start from, for example 'gate=0.2,arity=32'")
+    parser.add_argument("--base", default="", help="settings to start from, for example 'arow_r=0.5,arity=32'")
     arguments = parser.parse_args()
     pairs = (pair.split("=") for pair in arguments.base.split(",") if pair)
     base = {name: float(value) if "." in value else int(value) for name, value in pairs}

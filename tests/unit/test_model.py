@@ -69,7 +69,7 @@ def test_an_indicator_matrix_names_labels_by_column() -> None:
 
 
 def test_the_root_learns_that_no_label_applies() -> None:
-    model = OnlinePLT()
+    model = OnlinePLT(label_memory=0)
     for _ in range(50):
         model.learn_one({"a": 1.0}, ["x"])
         model.learn_one({"b": 1.0}, [])
