@@ -31,7 +31,14 @@ TREES: dict[str, dict[str, Any]] = {
     "tree, warm-up of 10 %": {"warm_up": 0.1},  # a share of the stream
 }
 SYSTEMS: dict[str, dict[str, Any]] = {
-    "paper's setting": {"arity": 2, "max_leaves": 100, "spread_new_labels": False, "gate": 0.0, "label_memory": 0},
+    "paper's setting": {
+        "arity": 2,
+        "max_leaves": 100,
+        "spread_new_labels": False,
+        "learner": "adagrad",
+        "gate": 0.0,
+        "label_memory": 0,
+    },
     **{name: {**settings, "label_memory": 0} for name, settings in TREES.items()},
     **{f"memory, {name}": {**settings, "label_memory": 512} for name, settings in TREES.items()},
     "memory of 64, tree": {"label_memory": 64},

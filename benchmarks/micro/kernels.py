@@ -33,7 +33,7 @@ def measure(n_labels: int, n_features: int) -> tuple[float, float]:
     X = sp.csr_array((np.ones(indices.size, np.float32), indices, indptr), (N_EXAMPLES, n_features))
     X.sum_duplicates()
     Y = rng.integers(0, n_labels, N_EXAMPLES)
-    model = oplt.OnlinePLT(policy="flat", gate=0.0, label_memory=0)
+    model = oplt.OnlinePLT(policy="flat", learner="adagrad", gate=0.0, label_memory=0)
     model.learn_many(X, Y)
     learn = statistics.median(seconds(model.learn_many, X, Y) for _ in range(REPEATS))
     predict = statistics.median(seconds(model.predict_many, X, 1) for _ in range(REPEATS))

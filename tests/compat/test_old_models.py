@@ -22,7 +22,14 @@ OF_BATCH = {*FOLDER.glob("*-batch-*.oplt")}
 TO_PREDICT = {*FOLDER.glob("*-to-predict*.oplt")}
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
-    "paper": {"arity": 2, "max_leaves": 100, "spread_new_labels": False, "gate": 0.0, "label_memory": 0},
+    "paper": {
+        "arity": 2,
+        "max_leaves": 100,
+        "spread_new_labels": False,
+        "learner": "adagrad",
+        "gate": 0.0,
+        "label_memory": 0,
+    },
     "random": {"policy": "random", "label_memory": 0},
     # The warm-up ends with the first example after the file was written.
     "forest": {"trees": 2, "warm_up": 61, "label_memory": 0},
