@@ -14,7 +14,7 @@ namespace oplt {
 namespace {
 
 // The steeper, the fewer nodes a search visits. 3 to 5 give about the same precision (measured).
-constexpr Real kSteepness = 4;
+constexpr Real kSteepness = 3.5F;
 
 }  // namespace
 
