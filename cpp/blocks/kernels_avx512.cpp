@@ -54,6 +54,7 @@ struct Lanes4 {
   static Vector abs(Vector v) { return _mm_andnot_ps(all(-0.0F), v); }
   static Vector max(Vector a, Vector b) { return _mm_max_ps(a, b); }
   static std::uint32_t above(Vector a, Vector b) { return _mm_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+  static std::uint32_t at_least(Vector a, Vector b) { return _mm_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 };
 
 struct Lanes8 {
@@ -83,6 +84,7 @@ struct Lanes8 {
   static Vector abs(Vector v) { return _mm256_andnot_ps(all(-0.0F), v); }
   static Vector max(Vector a, Vector b) { return _mm256_max_ps(a, b); }
   static std::uint32_t above(Vector a, Vector b) { return _mm256_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+  static std::uint32_t at_least(Vector a, Vector b) { return _mm256_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 };
 
 struct Lanes16 {
@@ -112,6 +114,7 @@ struct Lanes16 {
   static Vector abs(Vector v) { return _mm512_maskz_andnot_ps(0xFFFF, all(-0.0F), v); }
   static Vector max(Vector a, Vector b) { return _mm512_maskz_max_ps(0xFFFF, a, b); }
   static std::uint32_t above(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+  static std::uint32_t at_least(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 };
 
 inline Real first_weight(const Real* weights) { return *weights; }
@@ -273,7 +276,7 @@ struct Cells {
   void step(std::uint32_t mask, typename Lanes::Vector gradients, Real value, const ArowStep& rule) {
     const auto none = Lanes::all(0);
     const auto g = gradients * Lanes::all(value);
-    mask &= Lanes::above(accumulators, none) | ~Lanes::above(Lanes::all(rule.least), Lanes::abs(g));
+    mask &= Lanes::above(accumulators, none) | Lanes::at_least(Lanes::abs(g), Lanes::all(rule.least));
     const auto variance = Lanes::max(Lanes::all(1) - accumulators, none);
     const auto spread = variance * Lanes::all(value * value);
     weights = Lanes::blend(mask, weights, weights - g * variance);

@@ -14,6 +14,10 @@ namespace {
 
 constexpr std::size_t kCacheLine = 64 / sizeof(MaskWord);
 
+// AROW normalises each step by its own example only. If the values of one row differ by many orders of magnitude from
+// those of another, each could enlarge the other's errors, up to infinity, without this bound.
+constexpr Real kMostError = 1e6F;
+
 bool has_all(const MaskWord* mask, std::span<const MaskWord> wanted) {
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if ((wanted[i] & ~mask[i]) != 0) {
@@ -140,10 +144,11 @@ bool SiblingBlock::compute_gradients(RowView x, Real weight, const ArowParams& p
   scratch.largest_gradient = 0;
   for (std::size_t i = 0; i < scratch.gradients.size(); ++i) {
     const Real variance = norm > scratch.confidences[i] ? norm - scratch.confidences[i] : 0;
-    scratch.gradients[i] = (1 + scratch.gradients[i]) / (r + variance);
+    scratch.gradients[i] = std::min(kMostError, 1 + scratch.gradients[i]) / (r + variance);
     scratch.largest_gradient = std::max(scratch.largest_gradient, scratch.gradients[i]);
   }
-  scratch.arow = {r, params.sparsity / std::sqrt(norm * static_cast<Real>(x.size()))};
+  const Real size = std::sqrt(norm * static_cast<Real>(x.size()));
+  scratch.arow = {r, params.sparsity > 0 ? params.sparsity / size : 0};
   return true;
 }
 

@@ -35,7 +35,7 @@ void validate(const ModelParams& params) {
     expect(adagrad->gate >= 0 && adagrad->gate < 0.5F, "gate");
   } else {
     const auto& arow = std::get<ArowParams>(learning);
-    expect(arow.r > 0 && std::isfinite(arow.r), "arow_r");
+    expect(arow.r >= 1e-3F && std::isfinite(arow.r), "arow_r");
     expect(arow.sparsity >= 0 && std::isfinite(arow.sparsity), "sparsity");
   }
   expect(trees >= 1 && (trees == 1 || varies(tree.policy)), "trees");

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -56,7 +58,7 @@ struct Rows {
       masks.resize(mask_words + capacity_for(n_after) + 8);  // 8 words after the row that must not change
       for (std::uint32_t cell = 0; cell < before; ++cell) {
         weights_of(masks.data(), mask_words)[cell] = random_real(random);
-        (weights_of(masks.data(), mask_words) + capacity_for(n_after))[cell] = std::abs(random_real(random)) / 2;
+        (weights_of(masks.data(), mask_words) + capacity_for(n_after))[cell] = std::max(Real{0}, random_real(random));
       }
       rows.push_back(masks);
       values.push_back(random_real(random));
@@ -101,13 +103,13 @@ TEST("the fastest kernels give the same bits as the portable ones") {
 
       const StepColumns columns{one.active.data(), one.gradients.data()};
       if (round % 2 == 0) {
-        const AdaGradStep rule{.learning_rate = 0.5F, .eps = 0.01F};
+        const AdaGradStep rule{.learning_rate = 0.3F, .eps = 0.01F};
         portable_kernels().step_adagrad(one_rows.data(), one.after.data(), one.values.data(), one_rows.size(),
                                         one.mask_words, columns, rule);
         kernels().step_adagrad(other_rows.data(), one.after.data(), one.values.data(), one_rows.size(), one.mask_words,
                                columns, rule);
       } else {
-        const ArowStep rule{.r = 0.3F, .least = 0.2F};
+        const ArowStep rule{.r = 0.3F, .least = std::abs(one.gradients[0] * one.values[0])};
         portable_kernels().step_arow(one_rows.data(), one.after.data(), one.values.data(), one_rows.size(),
                                      one.mask_words, columns, rule);
         kernels().step_arow(other_rows.data(), one.after.data(), one.values.data(), one_rows.size(), one.mask_words,

@@ -52,7 +52,7 @@ TEST("training settings at the ends of their ranges are accepted") {
   validate(with([](ForestParams& params) { adagrad_of(params).learning_rate = 1e6F; }));
   validate(with([](ForestParams& params) { adagrad_of(params).eps = 1e-30F; }));
   validate(with([](ForestParams& params) { adagrad_of(params).gate = 0; }));
-  validate(with([](ForestParams& params) { params.learning = ArowParams{.r = 1e-6F, .sparsity = 0}; }));
+  validate(with([](ForestParams& params) { params.learning = ArowParams{.r = 1e-3F, .sparsity = 0}; }));
 }
 
 TEST("a training setting out of range is named") {

@@ -428,3 +428,26 @@ TEST("weights beyond the range of halves become the largest half, and those that
   CHECK_EQ(halves.child_cells(3), (std::vector<Cell>{{3, -std::ldexp(1.0F, -24), 0}}));
   CHECK_EQ(halves.child_cells(4), (std::vector<Cell>{{3, 0.0999755859375F, 0}}));
 }
+
+TEST("AROW stays finite for rows of very different sizes") {
+  for (const Real weight : {Real{1e-6F}, Real{1}, Real{1e6F}}) {
+    Random random(3);
+    SiblingBlock block(true, 3);
+    BlockScratch scratch;
+    for (int i = 0; i < 400; ++i) {
+      StreamExample example = test::random_example(random, 30);
+      const Real size = std::pow(Real{10}, static_cast<Real>(random.below(25)) - 12);
+      for (Real& value : example.values) {
+        value *= size / 8;
+      }
+      learn(block, example.row(), weight, Positions{random.below(3)}, ArowParams{.r = 1e-3F, .sparsity = 0}, scratch);
+    }
+    for (const auto& cells : cells_of_children(block)) {
+      for (const Cell& cell : cells) {
+        CHECK(std::isfinite(cell.weight));
+        CHECK(cell.accumulator >= 0);
+        CHECK(cell.accumulator <= 1 + std::numeric_limits<Real>::epsilon());  // a sum may be rounded up
+      }
+    }
+  }
+}

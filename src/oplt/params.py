@@ -248,7 +248,7 @@ class Settings:
     )
     arow_r: float = _setting(
         0.3,
-        _RATE,
+        Number(least=0.001, most=1e6, single=True),  # below it, weights would not stay finite
         "Regularization of AROW: larger values learn more slowly, and suit noisy labels.",
     )
     sparsity: float = _setting(
