@@ -45,6 +45,22 @@ inline Real squared_hinge_probability(Real s) {
   return exp_real(-gap * gap);
 }
 
+/// e^x within a few ulp for |x| <= 700.
+inline double exp_double(double x) {
+  // x = n ln2 + r with |r| <= ln2/2. Adding and subtracting 1.5 * 2^52 rounds to the nearest integer.
+  constexpr double kRound = 6755399441055744.0;
+  const double n = (x * 1.4426950408889634 + kRound) - kRound;
+  constexpr double kLn2High = 0x1.62e42feep-1;  // few bits: n * kLn2High is exact
+  constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
+  const double r = (x - n * kLn2High) - n * kLn2Low;
+  double series = 1.0;
+  for (int i = 14; i >= 1; --i) {
+    series = 1.0 + series * r / i;
+  }
+  const auto exponent = static_cast<std::uint64_t>(static_cast<std::int64_t>(n) + 1023) << 52;
+  return series * std::bit_cast<double>(exponent);
+}
+
 /// Natural logarithm of a positive, normal double, within a few ulp.
 inline double log_double(double x) {
   // x = 2^k m with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh((m - 1) / (m + 1)), whose series converges fast there.

@@ -39,7 +39,8 @@ ModelParams model_params(std::string_view policy, double alpha, std::uint32_t ar
                  .trees = trees,
                  .warm_up = warm_up,
                  .rows_have_norm_1 = normalize},
-      .label_memory = label_memory};
+      .label_memory = label_memory,
+      .calibrated = std::holds_alternative<ArowParams>(learning)};  // as in the paper otherwise
   validate(params);
   return params;
 }
@@ -69,6 +70,7 @@ void bind_params(nb::module_& m) {
                                .link = link_of(params.forest.learning),
                                .trees = params.forest.trees,
                                .label_memory = params.label_memory,
+                               .calibrated = params.calibrated,
                                .text = text};
           },
           "text"_a.none());
@@ -90,6 +92,7 @@ void bind_params(nb::module_& m) {
                                .link = link_of(params.loss),
                                .trees = trees,
                                .label_memory = 0,
+                               .calibrated = false,
                                .text = text};
           },
           "normalize"_a, "trees"_a, "text"_a.none());

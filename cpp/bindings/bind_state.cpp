@@ -228,8 +228,7 @@ void bind_state(nb::module_& m) {
       .def_prop_ro("n_cells",
                    [](const ModelState& state) { return without_gil([&] { return state.forest.n_cells(); }); })
       .def_prop_ro("n_labels", [](const ModelState& state) { return state.forest.n_labels(); })
-      .def_prop_ro("is_repeating",
-                   [](const ModelState& state) { return state.ranker && (*state.ranker)->is_repeating(); })
+      .def_prop_ro("is_repeating", &ModelState::is_repeating)
       .def_prop_ro("depth", [](const ModelState& state) { return state.forest.depth(); })
       .def_prop_ro("n_features", [](const ModelState& state) { return state.encoder->n_features(); })
       .def_prop_ro("memory_bytes",

@@ -68,7 +68,8 @@ ModelState fit(const BatchParams& params, const RowParams& rows, FitStart start,
                    .encoder = Shared(std::move(start.encoder)),
                    .labels = Shared(vocabulary_of(start.labels)),
                    .forest = {},
-                   .ranker = {}};
+                   .ranker = {},
+                   .calibration = {}};
   const EncodedExamples examples(state, x, y, weights, poll);
   BatchParams of_tree = params;
   for (LabelTree& tree : start.trees) {

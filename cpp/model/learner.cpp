@@ -19,8 +19,25 @@ namespace {
 /// faster (measured), and readers wait longer for them.
 constexpr std::size_t kMostTogether = 2048;
 
-std::optional<Shared<LabelRanker>> ranker_for(std::uint32_t label_memory) {
-  return label_memory > 0 ? std::optional(Shared(LabelRanker(label_memory))) : std::nullopt;
+std::optional<Shared<LabelRanker>> ranker_for(const ModelParams& params) {
+  return params.label_memory > 0 ? std::optional(Shared(LabelRanker(params.label_memory))) : std::nullopt;
+}
+
+std::optional<Shared<TreeCalibration>> calibration_for(const ModelParams& params) {
+  return params.label_memory == 0 && params.calibrated ? std::optional(Shared(TreeCalibration())) : std::nullopt;
+}
+
+/// Whether the ranker or the calibration observes the example with this number.
+bool observes(const ModelState& state, std::uint64_t number) {
+  return (state.ranker && LabelRanker::observes(number)) || (state.calibration && TreeCalibration::observes(number));
+}
+
+/// Before a batch is learnt. `observer` is a LabelRanker or a TreeCalibration.
+template <class Observer>
+void watch(Observer& observer, const Forest& forest, std::span<const std::uint64_t> digests, const Example* observed) {
+  if (observer.recognise(digests) && observed != nullptr) {
+    observer.observe(forest, *observed);
+  }
 }
 
 /// A hash of a sequence of numbers and texts; it depends on their order.
@@ -84,7 +101,8 @@ ModelState Learner::start(Encoder encoder) const {
           .encoder = Shared(std::move(encoder)),
           .labels = {},
           .forest = forest_.start(),
-          .ranker = ranker_for(params_.label_memory)};
+          .ranker = ranker_for(params_),
+          .calibration = calibration_for(params_)};
 }
 
 ModelState Learner::start(Encoder encoder, LabelTree tree, const NameList& labels) const {
@@ -96,22 +114,23 @@ ModelState Learner::start(Encoder encoder, LabelTree tree, const NameList& label
           .encoder = Shared(std::move(encoder)),
           .labels = Shared(vocabulary_of(labels)),
           .forest = forest_.start(std::move(tree)),
-          .ranker = ranker_for(params_.label_memory)};
+          .ranker = ranker_for(params_),
+          .calibration = calibration_for(params_)};
 }
 
 void Learner::expect_learnable(const ModelState& state) const { forest_.expect_learnable(state.forest); }
 
-/// The only place that decides which examples form a batch. A batch ends before the next example that the ranker
-/// observes, because the ranker must see the trees as they are just before that example, and at the end of a warm-up.
+/// The only place that decides which examples form a batch. A batch ends before the next example that is
+/// observed, because the observer must see the trees as they are just before that example, and at the end of a warm-up.
 /// `n_learnt` is the number of examples before `begin`, including those of former calls.
 BatchBounds Learner::next_batch(const ModelState& state, std::uint64_t n_learnt, std::size_t begin,
                                 std::size_t n) const {
-  const auto observes = [&](std::size_t i) { return state.ranker && LabelRanker::observes(n_learnt + i - begin); };
+  const auto observed = [&](std::size_t i) { return observes(state, n_learnt + i - begin); };
   const std::uint64_t warm_up = params_.forest.warm_up;
   const std::uint64_t to_warm_up = warm_up > n_learnt ? warm_up - n_learnt : kMostTogether;
   const std::size_t most = begin + std::min<std::size_t>({kMostTogether, n - begin, to_warm_up});
-  BatchBounds bounds{begin, begin, begin < n && observes(begin)};
-  while (bounds.end < most && (bounds.end == begin || !observes(bounds.end))) {
+  BatchBounds bounds{begin, begin, begin < n && observed(begin)};
+  while (bounds.end < most && (bounds.end == begin || !observed(bounds.end))) {
     ++bounds.end;
   }
   return bounds;
@@ -136,15 +155,15 @@ void Learner::encode(ModelState& state, const Inputs& x, const NamedLabels& y, s
     }
     const Real weight = weights.empty() ? Real{1} : weights[i];
     batch.examples.push_back({row, keep_distinct(label_ids_, batch.label_sets), weight});
-    if (state.ranker) {
+    if (state.ranker || state.calibration) {
       batch.digests.push_back(digest_of(x, i, row, batch.examples.back().labels));
     }
   }
 }
 
-/// The steps for each batch: encode, let the ranker observe, train the trees (PltLearner::learn), let the ranker
-/// remember. While the trees are trained, helpers encode the next batch and remember this one. If a break is due, the
-/// next batch is not encoded ahead, so that all parts of the state include exactly the same examples.
+/// The steps for each batch: encode, let the ranker or the calibration observe, train the trees (PltLearner::learn),
+/// let the ranker remember. While the trees are trained, helpers encode the next batch and remember this one. If a
+/// break is due, the next batch is not encoded ahead, so that all parts of the state include exactly the same examples.
 void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, std::span<const Real> weights,
                     std::size_t threads, BatchBreak& between) {
   const std::size_t n = y.bounds.n_rows();
@@ -163,8 +182,11 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
     if (is_encoded) {
       helpers.start([&, next](std::size_t) { encode(state, x, y, weights, next, next_); });
     }
-    if (state.ranker && state.ranker->write().recognise(batch_.digests) && bounds.observed) {
-      state.ranker->write().observe(state.forest, examples.front());
+    const Example* observed = bounds.observed ? &examples.front() : nullptr;
+    if (state.ranker) {
+      watch(state.ranker->write(), state.forest, batch_.digests, observed);
+    } else if (state.calibration) {
+      watch(state.calibration->write(), state.forest, batch_.digests, observed);
     }
     HelperPool& own_helpers = bounds.is_single() ? none : helpers;
     if (state.ranker) {

@@ -24,7 +24,7 @@ namespace oplt {
 struct BatchBounds {
   std::size_t begin = 0;
   std::size_t end = 0;
-  bool observed = false;  // the ranker observes the first example before the trees are updated
+  bool observed = false;  // the first example is observed before the trees are updated
 
   bool is_single() const { return end == begin + 1; }
 };
@@ -67,7 +67,7 @@ class Learner {
     std::vector<Example> examples;
     RowBuilder rows;
     SpanPool<LabelId> label_sets;
-    std::vector<std::uint64_t> digests;  // by example (digest_of); empty if there is no label memory
+    std::vector<std::uint64_t> digests;  // by example (digest_of); empty if no examples are observed
   };
 
   BatchBounds next_batch(const ModelState& state, std::uint64_t n_learnt, std::size_t begin, std::size_t n) const;

@@ -35,8 +35,11 @@ std::vector<ScoredLabel> predict_row(const ModelState& state, const Inputs& x, s
   const EncodedFeatures features = state.encoder->find(x, i, scratch.encoder);
   scratch.row_builder.clear();
   const RowView row = scratch.row_builder.build(features.ids, features.values, state.rows);
-  return state.ranker ? (*state.ranker)->rank(state.forest, row, params, scratch.ranking)
-                      : state.forest.search(row, params, scratch.ranking.search);
+  if (state.ranker) {
+    return (*state.ranker)->rank(state.forest, row, params, scratch.ranking);
+  }
+  return state.calibration ? (*state.calibration)->search(state.forest, row, params, scratch.ranking.search)
+                           : state.forest.search(row, params, scratch.ranking.search);
 }
 
 }  // namespace
@@ -83,6 +86,10 @@ Predictions ModelState::predict(const Inputs& x, const SearchParams& params, std
   return result;
 }
 
+bool ModelState::is_repeating() const {
+  return (ranker && (*ranker)->is_repeating()) || (calibration && (*calibration)->is_repeating());
+}
+
 MemoryUse ModelState::memory_use() const {
   return {.trees = forest.memory_of_trees(),
           .label_memory = ranker ? (*ranker)->memory().memory_bytes() : 0,
@@ -118,6 +125,9 @@ void ModelState::save(ArrayWriter& out) const {
   if (ranker) {
     (*ranker)->save(out, "ranking");
   }
+  if (calibration) {
+    (*calibration)->save(out, "calibration");
+  }
 }
 
 ModelState ModelState::load(const ArrayReader& in, const StateParams& params) {
@@ -125,13 +135,16 @@ ModelState ModelState::load(const ArrayReader& in, const StateParams& params) {
                    .encoder = Shared(Encoder::load(in, "features", params.text)),
                    .labels = Shared(Vocabulary::load(in, "labels")),
                    .forest = Forest::load(in, params.trees, params.link),
-                   .ranker = {}};
+                   .ranker = {},
+                   .calibration = {}};
   if (state.labels->size() != state.forest.n_labels()) {
     throw FormatError("the tree has " + std::to_string(state.forest.n_labels()) + " labels, but the vocabulary has " +
                       std::to_string(state.labels->size()));
   }
   if (params.label_memory > 0) {
     state.ranker = Shared(LabelRanker::load(in, "ranking", params.label_memory));
+  } else if (params.calibrated) {
+    state.calibration = Shared(TreeCalibration::load(in, "calibration"));
   }
   return state;
 }
@@ -142,6 +155,9 @@ void ModelState::check() const {
   forest.check(encoder->n_features(), labels->size());
   if (ranker) {
     (*ranker)->check({encoder->n_features(), labels->size(), n_examples()});
+  }
+  if (calibration) {
+    (*calibration)->check(n_examples());
   }
 }
 

@@ -18,6 +18,7 @@
 #include "forest/search.hpp"
 #include "io/array_file.hpp"
 #include "ranking/label_ranker.hpp"
+#include "ranking/tree_calibration.hpp"
 
 namespace oplt {
 
@@ -45,6 +46,7 @@ struct StateParams {
   Link link = Link::kSigmoid;
   std::size_t trees = 1;
   std::uint32_t label_memory = 0;  // number of features kept for each label; 0 = no label memory
+  bool calibrated = false;         // see ModelParams
   std::optional<TextParams> text;  // if the model takes texts
 };
 
@@ -64,9 +66,13 @@ struct ModelState {
   Shared<Encoder> encoder;
   Shared<Vocabulary> labels;
   Forest forest;
-  std::optional<Shared<LabelRanker>> ranker;  // if there is a label memory
+  std::optional<Shared<LabelRanker>> ranker;           // if there is a label memory
+  std::optional<Shared<TreeCalibration>> calibration;  // if there is none, and the settings ask for calibration
 
   std::uint64_t n_examples() const { return forest.n_examples(); }
+
+  /// Whether the latest examples are repetitions of earlier ones, as far as the model watches for that.
+  bool is_repeating() const;
 
   /// Calls `poll`, if given, regularly in the calling thread; an exception from it ends the prediction.
   Predictions predict(const Inputs& x, const SearchParams& params, std::size_t threads,

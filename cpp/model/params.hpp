@@ -16,6 +16,7 @@ struct ModelParams {
   RowParams rows;
   ForestParams forest;
   std::uint32_t label_memory = 0;  // number of features kept for each label; 0 = no label memory
+  bool calibrated = false;         // calibrate the probabilities of the trees, if there is no label memory
 };
 
 /// Throw InvalidParameter if a setting is outside its range.

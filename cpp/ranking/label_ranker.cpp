@@ -97,9 +97,9 @@ std::size_t bucket(std::uint32_t count) {
 
 LabelRanker::LabelRanker(std::uint32_t max_features)
     : memory_(max_features),
-      models_(kBuckets, {trusting_weights(), kKeepModel}),
-      calibration_({0.0, kScoreScale, 0.0}, kKeepCalibration),
-      doubt_({0.0, 0.0, 0.0, 0.0, -1.0, 1.0}, kKeepDoubt) {}
+      models_(kBuckets, RankingModel(trusting_weights())),
+      calibration_({0.0, kScoreScale, 0.0}),
+      doubt_({0.0, 0.0, 0.0, 0.0, -1.0, 1.0}) {}
 
 bool LabelRanker::observes(std::uint64_t number) {
   constexpr std::uint64_t kRun = 32;
@@ -221,15 +221,6 @@ std::vector<double> LabelRanker::first_scores(const Scratch& scratch) const {
   return scores;
 }
 
-bool LabelRanker::recognise(std::span<const std::uint64_t> digests) {
-  passes_.see(digests.front());
-  const bool is_new = !passes_.is_repeating();
-  for (const std::uint64_t digest : digests.subspan(1)) {
-    passes_.see(digest);
-  }
-  return is_new;
-}
-
 void LabelRanker::observe(const Forest& forest, const Example& example) {
   if (!find_first(forest, example.x, 0, scratch_)) {
     return;  // rank() answers with base rates for such a row
@@ -294,7 +285,7 @@ void LabelRanker::learn_probabilities(const Example& example, std::span<const Ju
     calibration_.observe({1.0, first[i].score / kScoreScale, scratch_.together / kScoreScale},
                          has_label(example, first[i].label));
   }
-  calibration_.step();
+  calibration_.step(kKeepCalibration);
 }
 
 void LabelRanker::learn_doubt(const Example& example, std::span<const Judged> first) {
@@ -305,7 +296,7 @@ void LabelRanker::learn_doubt(const Example& example, std::span<const Judged> fi
     doubt_.observe_probability(sigmoid(static_cast<Real>(first[i].logit)), first[i].doubt,
                                has_label(example, first[i].label), 1.0);
   }
-  doubt_.step();
+  doubt_.step(kKeepDoubt);
 }
 
 void LabelRanker::learn_ranking(const Example& example) {
@@ -332,7 +323,7 @@ void LabelRanker::learn_ranking(const Example& example) {
     }
   }
   for (RankingModel& model : models_) {
-    model.step();
+    model.step(kKeepModel);
   }
 }
 
@@ -444,10 +435,10 @@ LabelRanker LabelRanker::load(const ArrayReader& in, const std::string& prefix, 
   LabelRanker ranker(max_features);
   ranker.memory_ = LabelMemory::load(in, prefix + "/memory", max_features);
   for (std::size_t i = 0; i < kBuckets; ++i) {
-    ranker.models_[i] = RankingModel::load(in, prefix + "/models/" + std::to_string(i), kKeepModel);
+    ranker.models_[i] = RankingModel::load(in, prefix + "/models/" + std::to_string(i));
   }
-  ranker.calibration_ = Calibration::load(in, prefix + "/calibration", kKeepCalibration);
-  ranker.doubt_ = Doubt::load(in, prefix + "/doubt", kKeepDoubt);
+  ranker.calibration_ = Calibration::load(in, prefix + "/calibration");
+  ranker.doubt_ = Doubt::load(in, prefix + "/doubt");
   ranker.passes_ = PassDetector::load(in, prefix + "/passes");
   ranker.n_observed_ = in.get_one<std::uint64_t>(prefix + "/n_observed");
   ranker.n_looked_at_ = in.get_one<std::uint64_t>(prefix + "/n_looked_at");

@@ -50,11 +50,8 @@ class LabelRanker {
   /// time with some of their features removed, to learn how far to trust the scores of rows with few known features.
   void observe(const Forest& forest, const Example& example);
 
-  /// Records the examples of a batch, by digests of the original input. Returns whether the first one is new, which it
-  /// is not in a further pass over the same data.
-  bool recognise(std::span<const std::uint64_t> digests);
-
-  /// Whether the latest examples are repetitions of earlier ones.
+  /// See PassDetector.
+  bool recognise(std::span<const std::uint64_t> digests) { return passes_.recognise(digests); }
   bool is_repeating() const { return passes_.is_repeating(); }
 
   /// Updates the label memory with the examples.

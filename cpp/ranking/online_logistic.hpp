@@ -24,8 +24,7 @@ class OnlineLogistic {
  public:
   using Features = std::array<double, N>;
 
-  /// Each step keeps the fraction `keep` of the accumulated evidence.
-  OnlineLogistic(const Features& start, double keep) : keep_(keep), weights_(start) {
+  explicit OnlineLogistic(const Features& start) : weights_(start) {
     for (std::size_t i = 0; i < N; ++i) {
       curvature_[i][i] = 1.0;
     }
@@ -57,14 +56,14 @@ class OnlineLogistic {
     any_pending_ = true;
   }
 
-  /// Takes the step, if anything was observed since the last one.
-  void step() {
+  /// Takes the step, if anything was observed since the last one. Keeps the fraction `keep` of the evidence before it.
+  void step(double keep) {
     if (!any_pending_) {
       return;
     }
     for (std::size_t i = 0; i < N; ++i) {
       for (std::size_t j = 0; j <= i; ++j) {
-        curvature_[i][j] = keep_ * curvature_[i][j] + (i == j ? 1.0 - keep_ : 0.0) + pending_[i][j];
+        curvature_[i][j] = keep * curvature_[i][j] + (i == j ? 1.0 - keep : 0.0) + pending_[i][j];
       }
     }
     const Features direction = solved();
@@ -87,13 +86,13 @@ class OnlineLogistic {
     }
   }
 
-  static OnlineLogistic load(const ArrayReader& in, const std::string& name, double keep) {
+  static OnlineLogistic load(const ArrayReader& in, const std::string& name) {
     const Buffer<double> values = in.get<double>(name);
     if (values.size() != N + N * N) {
       throw FormatError("the array '" + name + "' has " + std::to_string(values.size()) + " values instead of " +
                         std::to_string(N + N * N));
     }
-    OnlineLogistic model({}, keep);
+    OnlineLogistic model(Features{});
     std::copy_n(values.data(), N, model.weights_.begin());
     for (std::size_t i = 0; i < N; ++i) {
       std::copy_n(values.data() + N + i * N, N, model.curvature_[i].begin());
@@ -161,7 +160,6 @@ class OnlineLogistic {
     return result;
   }
 
-  double keep_;
   Features weights_;
   Matrix curvature_{};
   Features gradient_{};

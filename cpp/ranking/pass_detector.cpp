@@ -40,6 +40,15 @@ void PassDetector::see(std::uint64_t digest) {
   }
 }
 
+bool PassDetector::recognise(std::span<const std::uint64_t> digests) {
+  see(digests.front());
+  const bool is_new = !is_repeating();
+  for (const std::uint64_t digest : digests.subspan(1)) {
+    see(digest);
+  }
+  return is_new;
+}
+
 void PassDetector::halve_bound() {
   const std::size_t n_before = digests_.size();
   bound_ /= 2;

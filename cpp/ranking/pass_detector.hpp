@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,11 @@ class PassDetector {
   /// Records the next example.
   void see(std::uint64_t digest);
 
-  /// Whether the stream has begun to repeat itself.
+  /// Records the examples of a batch, by digests of the original input. Returns whether the first one is new, which it
+  /// is not in a further pass over the same data.
+  bool recognise(std::span<const std::uint64_t> digests);
+
+  /// Whether the stream has begun to repeat itself: the latest examples are repetitions of earlier ones.
   bool is_repeating() const { return evidence_ >= kEnough; }
 
   void save(ArrayWriter& out, const std::string& prefix) const;

@@ -53,7 +53,8 @@ struct Kind {
   }
 };
 
-/// A single tree; a model of named features with all options, during its warm-up; the same for texts, after warm-up.
+/// A single tree, calibrated; a model of named features with all options, during its warm-up; the same for texts, after
+/// warm-up.
 inline std::vector<Kind> kinds() {
   Kind all{make_params(Policy::kBestGreedy, 2, 3, arow(0.5F)), {}};
   all.params.label_memory = 4;
@@ -61,7 +62,9 @@ inline std::vector<Kind> kinds() {
   Kind texts = all;
   texts.text = crowded_text();
   all.params.forest.warm_up = kExamples + 2;
-  return {Kind{make_params(Policy::kComplete, 2, 3), {}}, all, texts};
+  Kind one{make_params(Policy::kComplete, 2, 3), {}};
+  one.params.calibrated = true;
+  return {one, all, texts};
 }
 
 /// Throws std::logic_error unless a guarantee holds.

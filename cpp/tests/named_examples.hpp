@@ -28,6 +28,7 @@ inline StateParams state_params(const ModelParams& params, const std::optional<T
           .link = link_of(params.forest.learning),
           .trees = params.forest.trees,
           .label_memory = params.label_memory,
+          .calibrated = params.calibrated,
           .text = text};
 }
 

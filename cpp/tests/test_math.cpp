@@ -79,6 +79,16 @@ TEST("squared_hinge_probability is monotone, and 1 from a score of 1") {
   }
 }
 
+TEST("exp_double is close to exp, and never decreases") {
+  CHECK_EQ(oplt::exp_double(0), 1.0);
+  double last = 0;
+  for (double x = -700; x <= 700; x += 0.0625 / 3) {
+    CHECK(std::abs(oplt::exp_double(x) / std::exp(x) - 1) <= 1e-15);
+    CHECK(oplt::exp_double(x) > last);
+    last = oplt::exp_double(x);
+  }
+}
+
 TEST("log_double is close to log for numbers of leaves and their ratios") {
   const auto close = [](double x) { return std::abs(oplt::log_double(x) - std::log(x)) <= 1e-15 * (1 + std::log(x)); };
   CHECK_EQ(oplt::log_double(1), 0.0);

@@ -34,7 +34,7 @@ void update(Model& model, Random& random, std::size_t n_steps) {
     const auto [x, positive] = draw(random);
     model.observe(x, positive);
     if (i % 10 == 9) {
-      model.step();
+      model.step(kKeep);
     }
   }
 }
@@ -43,7 +43,7 @@ void update(Model& model, Random& random, std::size_t n_steps) {
 
 TEST("the true weights are found, although the features are correlated") {
   Random random(1);
-  Model model({0, 0, 0}, kKeep);
+  Model model({0, 0, 0});
   update(model, random, 3000);
   for (std::size_t i = 0; i < kTrue.size(); ++i) {
     CHECK(std::abs(model.weights()[i] - kTrue[i]) < 0.35);
@@ -52,7 +52,7 @@ TEST("the true weights are found, although the features are correlated") {
 
 TEST("a wrong prior is overcome") {
   Random random(2);
-  Model model({2, -2, 2}, kKeep);
+  Model model({2, -2, 2});
   update(model, random, 3000);
   for (std::size_t i = 0; i < kTrue.size(); ++i) {
     CHECK(std::abs(model.weights()[i] - kTrue[i]) < 0.35);
@@ -60,17 +60,17 @@ TEST("a wrong prior is overcome") {
 }
 
 TEST("a step without observations changes nothing") {
-  Model model({1, 2, 3}, kKeep);
-  model.step();
+  Model model({1, 2, 3});
+  model.step(kKeep);
   CHECK_EQ(model.weights(), (Model::Features{1, 2, 3}));
 }
 
 TEST("a loaded model continues identically") {
-  Model model({1, 2, 3}, kKeep);
+  Model model({1, 2, 3});
   Random random(3);
   update(model, random, 50);
   const auto file = test::saved_bytes(model);
-  Model loaded = Model::load(test::read_arrays(file), "thing", kKeep);
+  Model loaded = Model::load(test::read_arrays(file), "thing");
   loaded.check();
   CHECK(test::saved_bytes(loaded) == file);
   Random again = random;
@@ -80,13 +80,11 @@ TEST("a loaded model continues identically") {
 }
 
 TEST("an array that is not a logistic model is rejected, or does not pass the check") {
-  Model model({1, 2, 3}, kKeep);
+  Model model({1, 2, 3});
   Random random(3);
   update(model, random, 50);
   const auto file = test::saved_bytes(model);
-  const auto open = [](const std::vector<std::byte>& bytes) {
-    return Model::load(test::read_arrays(bytes), "thing", kKeep);
-  };
+  const auto open = [](const std::vector<std::byte>& bytes) { return Model::load(test::read_arrays(bytes), "thing"); };
   CHECK_THROWS_WITH(FormatError, "11 values instead of 12",
                     open(test::with_array<double>(file, "thing", std::vector<double>(11))));
   for (const double value : {1e300, -1e300, std::nan(""), HUGE_VAL}) {

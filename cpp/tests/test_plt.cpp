@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/math.hpp"
 #include "check.hpp"
 #include "forest/plt.hpp"
 #include "forest/search.hpp"
@@ -39,6 +40,24 @@ std::vector<std::byte> saved_tree() {
 }
 
 }  // namespace
+
+TEST("the rule determines how a score becomes a probability") {
+  for (const LearningParams& rule : {test::adagrad(), test::arow()}) {
+    OnlineTree model(make_params(Policy::kBestGreedy, 3, 5, rule));
+    model.learn(random_stream(2, 60));
+    const Real steepness = std::holds_alternative<ArowParams>(rule) ? 3.5F : 1.0F;
+    NodeScratch scratch;
+    for (const StreamExample& example : random_stream(3, 10)) {
+      Real score = 0;
+      for (std::size_t i = 0; i < example.features.size(); ++i) {
+        for (const Cell& cell : model->classifier(0)) {
+          score += cell.feature == example.features[i] ? cell.weight * example.values[i] : 0;
+        }
+      }
+      CHECK_EQ(model->root_probability(example.row(), scratch), sigmoid(steepness * score));
+    }
+  }
+}
 
 TEST("a tree for prediction gives the same probabilities in less memory, and drops small weights") {
   for (const Policy policy : test::kGrowingPolicies) {

@@ -79,7 +79,7 @@ std::vector<StreamExample> questions() {
 
 TEST("exact search equals brute force") {
   for (const Policy policy : test::kGrowingPolicies) {
-    const Plt model = trained(make_params(policy, 3, 5), 1, 150);
+    const Plt model = trained(make_params(policy, 3, 5, test::arow(0.1F)), 1, 150);
     CHECK(model.n_labels() > 30);
     SearchScratch scratch;  // shared: a search must not depend on the one before
     for (const StreamExample& question : questions()) {

@@ -234,7 +234,7 @@ class OnlinePLT(Predictor):
 
     @property
     def is_repeating(self) -> bool:
-        """Whether the model had already seen the latest examples, as in a second pass; False without a label memory.
+        """Whether the model had already seen the latest examples, as in a second pass; False in the paper's setting.
 
         Ranking and calibration are not updated on repeated examples, because predictions for them are too optimistic. A
         repetition is noticed after about 16 examples, in a long stream after about a thousand.

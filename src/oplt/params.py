@@ -268,8 +268,8 @@ class Settings:
         0.15,
         Number(least=0, below=0.5, single=True),
         "Skip the update of a classifier whose error, |label - probability|, is below this; 0 disables the gate.",
-        "Saves time and memory and raises precision, but the probabilities of improbable labels are less well"
-        " calibrated. It must be below 0.5, the error of an untrained classifier.",
+        "Used by adagrad. Saves time and memory and raises precision, but the probabilities of improbable labels are less"
+        " well calibrated. It must be below 0.5, the error of an untrained classifier.",
         paper=0.0,
     )
     bias: bool = _setting(True, Flag(), "Give each classifier a bias (intercept).")
@@ -284,7 +284,7 @@ class Settings:
         "The memory is the mean of a label's examples. How to weight memory and tree is learned from the stream. The"
         ' memory helps rare labels a lot, and most others somewhat; see "beyond the paper" in the documentation for its'
         " cost. Probabilities are calibrated on the stream so far: if all its labels are new, all probabilities are"
-        " small. With 0, search is exact.",
+        " small. With 0, search is exact; the probabilities of the tree are calibrated, too, if the learner is arow.",
         paper=0,
     )
     trees: int = _setting(

@@ -90,7 +90,8 @@ def assert_agrees(core: OnlinePLT, oracle: Oracle, queries: Iterable[Mapping[str
     assert_same_tree(core, oracle)
     assert_same_classifiers(core_classifiers(core), oracle.model.classifiers)
     assert_same_classifiers(core_classifiers(core, auxiliary=True), oracle.model.auxiliary)
-    assert_same_predictions(core, oracle, queries)
+    if oracle.settings.learner == "adagrad":  # those of AROW are calibrated
+        assert_same_predictions(core, oracle, queries)
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from oplt import OnlinePLT
 from oplt.datasets import make_stream
 from oplt.metrics import Scores, precision_at_k
+from oplt.params import paper_settings
 
 Example = tuple[dict[str, float], list[str]]
 
@@ -175,3 +176,81 @@ def test_many_labels_of_dense_features_are_found_by_more_than_one_of_them() -> N
     asked = random.integers(9000, size=200)
     rows = centres[asked] + 0.3 * random.normal(size=(200, 32))
     assert precision_at_k(model.predict_many(rows, k=1), asked.tolist(), 1) > 0.98
+
+
+def few_shots(n_labels: int = 400, n_each: int = 20) -> list[Example]:
+    """Make a stream with few examples per label, on which the probabilities of the tree alone are far too small."""
+    random = np.random.default_rng(5)
+    own = random.integers(2000, size=(n_labels, 8))
+    stream = []
+    for label in random.permutation(np.tile(np.arange(n_labels), n_each)).tolist():
+        words = [*random.choice(own[label], 4, replace=False), *random.integers(2000, size=6)]
+        stream.append(({f"w{word}": 1.0 for word in words}, [f"label-{label}"]))
+    return stream
+
+
+def ece_of_the_tree(model: OnlinePLT, queries: list[Example]) -> float:
+    scores = Scores(k=1)
+    scores.add(model.predict_many([x for x, _ in queries], k=1), [y for _, y in queries])
+    return scores.ece(1)
+
+
+def test_probabilities_of_the_tree_alone_are_calibrated() -> None:
+    stream = few_shots()
+    queries = stream[-800:]
+    pure = taught(stream[:-800], label_memory=0, learner="adagrad")
+    calibrated = taught(stream[:-800], label_memory=0)
+    assert ece_of_the_tree(pure, queries) > 0.3
+    assert ece_of_the_tree(calibrated, queries) < 0.1
+
+
+@pytest.mark.parametrize("trees", [1, 3])
+def test_calibration_keeps_the_order_of_the_tree_and_the_meaning_of_a_threshold(
+    stream: list[Example], trees: int
+) -> None:
+    model = taught(stream, label_memory=0, trees=trees)
+    for x, _ in stream[:50]:
+        everything = model.predict_one(x, threshold=0.0)
+        assert len(everything) == model.n_labels
+        assert [p for _, p in everything] == sorted((p for _, p in everything), reverse=True)
+        assert all(0 <= p <= 1 for _, p in everything)
+        if trees == 1:  # of several trees, a search returns the best labels of each
+            assert model.predict_one(x, k=3) == everything[:3]
+            for threshold in (0.001, 0.01, 0.1, 0.5, everything[2][1]):
+                expected = [found for found in everything if found[1] >= threshold]
+                assert model.predict_one(x, threshold=threshold) == expected
+                assert model.predict_one(x, k=2, threshold=threshold) == expected[:2]
+
+
+def test_calibration_depends_neither_on_threads_nor_on_cuts_nor_on_a_save(
+    stream: list[Example], tmp_path: Path
+) -> None:
+    whole = taught(stream, label_memory=0)
+    cut = OnlinePLT(label_memory=0, threads=3)
+    for begin, end in ((0, 1), (1, 700), (700, 701), (701, len(stream))):
+        cut.learn_many([x for x, _ in stream[begin:end]], [y for _, y in stream[begin:end]])
+        cut.save(tmp_path / "model.oplt")
+        cut = OnlinePLT.load(tmp_path / "model.oplt")
+    assert cut.fingerprint() == whole.fingerprint()
+    x = stream[0][0]
+    assert cut.predict_one(x) == whole.predict_one(x) == whole.snapshot().for_prediction().predict_one(x)
+
+
+def test_calibration_learns_from_the_first_pass_alone(stream: list[Example]) -> None:
+    model = taught(stream, label_memory=0)
+    assert not model.is_repeating
+    model.learn_many([x for x, _ in stream[:200]], [y for _, y in stream[:200]])
+    assert model.is_repeating
+
+
+def test_probabilities_of_the_papers_model_are_those_of_its_tree() -> None:
+    """The same classifiers, without labels to find: those of the paper say what they have learnt, and no more."""
+    stream = few_shots()
+    paper = taught(stream[:2000], **{**paper_settings(), "arity": 31, "max_leaves": 31})
+    same = taught(stream[:2000], label_memory=0, learner="adagrad", gate=0)
+    ours = taught(stream[:2000], label_memory=0)
+    x = stream[2000][0]
+    assert paper.predict_one(x) == same.predict_one(x)
+    assert paper.snapshot().tree.parents.tolist() == same.snapshot().tree.parents.tolist()
+    assert not paper.is_repeating
+    assert paper.predict_one(x, k=1)[0][1] < 0.5 * ours.predict_one(x, k=1)[0][1]
