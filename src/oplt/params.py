@@ -268,8 +268,8 @@ class Settings:
         0.15,
         Number(least=0, below=0.5, single=True),
         "Skip the update of a classifier whose error, |label - probability|, is below this; 0 disables the gate.",
-        "Used by adagrad. Saves time and memory and raises precision, but the probabilities of improbable labels are less"
-        " well calibrated. It must be below 0.5, the error of an untrained classifier.",
+        "Used by adagrad. Saves time and memory and raises precision, but the probabilities of improbable labels are"
+        " less well calibrated. It must be below 0.5, the error of an untrained classifier.",
         paper=0.0,
     )
     bias: bool = _setting(True, Flag(), "Give each classifier a bias (intercept).")

@@ -172,7 +172,7 @@ def test_the_label_memory_is_the_same_beside_any_trees(stream: list[Example]) ->
 
 
 def test_probabilities_are_the_mean_of_the_trees(stream: list[Example]) -> None:
-    settings: dict[str, Any] = {"policy": "random", "label_memory": 0, "gate": 0}  # not calibrated
+    settings: dict[str, Any] = {"policy": "random", "label_memory": 0, "learner": "adagrad"}
     forest = update(OnlinePLT(**settings, trees=2, seed=5, arity=8, max_leaves=10), stream)
     alone = [
         update(OnlinePLT(**settings, seed=5, arity=8, max_leaves=10), stream),
@@ -193,7 +193,7 @@ def test_probabilities_are_the_mean_of_the_trees(stream: list[Example]) -> None:
 @pytest.mark.parametrize("normalize", [True, False])
 def test_a_warm_up_equals_a_warm_start(stream: list[Example], normalize: bool) -> None:  # noqa: FBT001
     shape = {"arity": 3, "max_leaves": 5, "seed": 7}
-    settings: dict[str, Any] = {**shape, "normalize": normalize, "label_memory": 0, "gate": 0}  # not calibrated
+    settings: dict[str, Any] = {**shape, "normalize": normalize, "label_memory": 0, "learner": "adagrad"}
     sample, rest = stream[:N_WARM_UP], stream[N_WARM_UP:]
     model = update(OnlinePLT(**settings, warm_up=N_WARM_UP, threads=2), stream)
     started = OnlinePLT.warm_start([x for x, _ in sample], [labels for _, labels in sample], **settings)
