@@ -45,7 +45,7 @@ TEST("the rule determines how a score becomes a probability") {
   for (const LearningParams& rule : {test::adagrad(), test::arow()}) {
     OnlineTree model(make_params(Policy::kBestGreedy, 3, 5, rule));
     model.learn(random_stream(2, 60));
-    const Real steepness = std::holds_alternative<ArowParams>(rule) ? 3.5F : 1.0F;
+    const Real steepness = std::holds_alternative<ArowParams>(rule) ? 3.0F : 1.0F;
     NodeScratch scratch;
     for (const StreamExample& example : random_stream(3, 10)) {
       Real score = 0;

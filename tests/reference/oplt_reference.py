@@ -168,7 +168,7 @@ class Arow:
 
     def estimate(self, classifier: Classifier, x: Row) -> float:
         """Give the probability of target 1."""
-        return sigmoid(3.5 * score(classifier, x))
+        return sigmoid(3 * score(classifier, x))
 
     def update(self, classifier: Classifier, x: Row, target: int, weight: float) -> None:
         """Update the classifier with target 0 or 1 for x."""
