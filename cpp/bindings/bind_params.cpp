@@ -4,8 +4,10 @@
 #include <nanobind/stl/string_view.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "base/error.hpp"
 #include "bindings.hpp"
 #include "model/model_state.hpp"
 #include "model/params.hpp"
@@ -24,6 +26,9 @@ LearningParams learning_params(std::string_view learner, Real arow_r, Real spars
                                Real adagrad_eps, Real gate) {
   if (learner == "arow") {
     return ArowParams{.r = arow_r, .sparsity = sparsity};
+  }
+  if (learner != "adagrad") {
+    throw InvalidParameter("learner must be 'arow' or 'adagrad', got '" + std::string(learner) + "'");
   }
   return AdaGradParams{.learning_rate = learning_rate, .eps = adagrad_eps, .gate = gate};
 }

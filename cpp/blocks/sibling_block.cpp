@@ -147,8 +147,9 @@ bool SiblingBlock::compute_gradients(RowView x, Real weight, const ArowParams& p
     scratch.gradients[i] = std::min(kMostError, 1 + scratch.gradients[i]) / (r + variance);
     scratch.largest_gradient = std::max(scratch.largest_gradient, scratch.gradients[i]);
   }
-  const Real size = std::sqrt(norm * static_cast<Real>(x.size()));
-  scratch.arow = {r, params.sparsity > 0 ? params.sparsity / size : 0};
+  // As a fraction of the first step of a feature of medium size in a classifier that knows nothing about the row.
+  const Real medium = std::sqrt(norm / static_cast<Real>(std::max<std::size_t>(1, x.size())));
+  scratch.arow = {r, params.sparsity * medium / (r + norm)};
   return true;
 }
 

@@ -29,7 +29,7 @@ struct AdaGradParams {
 /// AROW, adaptive regularisation of weights (Crammer, Kulesza, Dredze, 2009), with a diagonal covariance.
 struct ArowParams {
   Real r;         // regularisation: the larger, the smaller the steps
-  Real sparsity;  // do not start a weight whose first step is small, compared with those of the row's other features
+  Real sparsity;  // do not start weights whose first step is small compared with that of a medium feature of the row
 };
 
 /// The rule, with its settings. The defaults are defined in Python.
@@ -51,7 +51,9 @@ struct AdaGradStep {
 };
 
 /// The accumulator is the confidence in the weight, 1 - variance, from 0 (none) to 1. With the precision 1 + Q =
-/// 1 / variance, a step is w -= gradient · x / (1 + Q), then Q += x² / r.
+/// 1 / variance, a step is w -= gradient · x / (1 + Q), then Q += x² / r. The `gradient` is the size of the step, with
+/// the sign of a gradient. Near 1, a Real cannot represent small changes of the confidence: after some thousand
+/// mistakes, the variance of a frequent feature stays at about 1e-4, so that it goes on learning slowly.
 struct ArowStep {
   Real r;
   Real least;  // smallest |gradient · value| that starts a weight

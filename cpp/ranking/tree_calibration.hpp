@@ -29,10 +29,10 @@ class TreeCalibration {
   TreeCalibration();
 
   /// Whether to observe the example with this number, from 0. The fraction decreases over time. Observed examples come
-  /// in runs, because each ends a batch, and small batches are learnt more slowly.
+  /// in runs, because each ends a batch, and small batches are learned more slowly.
   static bool observes(std::uint64_t number);
 
-  /// Learns from an example that the trees have not learnt yet.
+  /// Learns from an example that the trees have not learned yet.
   void observe(const Forest& forest, const Example& example);
 
   /// See PassDetector.
@@ -40,14 +40,14 @@ class TreeCalibration {
   bool is_repeating() const { return passes_.is_repeating(); }
 
   /// As Forest::search(), but with calibrated probabilities; the threshold applies to these. The search is as exact as
-  /// that of the forest. A label's probability does not depend on `params`, unless a beam misses one of the best
-  /// labels.
+  /// that of the forest. With one tree, a label's probability does not depend on `params`, unless a beam misses one of
+  /// the best labels.
   std::vector<ScoredLabel> search(const Forest& forest, RowView x, const SearchParams& params,
                                   SearchScratch& scratch) const;
 
   void save(ArrayWriter& out, const std::string& prefix) const;
   static TreeCalibration load(const ArrayReader& in, const std::string& prefix);
-  /// Throws FormatError unless the state is possible in a model that has learnt this many examples.
+  /// Throws FormatError unless the state is possible in a model that has learned this many examples.
   void check(std::uint64_t n_examples) const;
 
  private:

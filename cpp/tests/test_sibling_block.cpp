@@ -75,7 +75,7 @@ class Classifier {
       known += (cell == cells_.end() ? 0 : cell->second.second) * (x.values[i] * x.values[i]);
     }
     const Real step = error / (r + (norm - known));
-    const Real least = params.sparsity / std::sqrt(norm * static_cast<Real>(x.size()));
+    const Real least = params.sparsity * std::sqrt(norm / static_cast<Real>(x.size())) / (r + norm);
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (std::abs(step * x.values[i]) < least && !cells_.contains(x.features[i])) {
         continue;

@@ -141,7 +141,7 @@ class OnlinePLT(Predictor):
 
     @classmethod
     def paper(cls, **changes: Any) -> OnlinePLT:
-        """Make a model with the paper's settings: a binary tree with 100 leaves per node, no gate, no label memory.
+        """Make a model with the paper's settings: a binary tree, AdaGrad without a gate, no label memory.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class OnlinePLT(Predictor):
             Settings that differ from the paper's.
         """
         check_setting_names("OnlinePLT.paper", changes)
-        return cls(**{**paper_settings(), **changes})
+        return cls(**{**paper_settings(changes.get("learner", "adagrad")), **changes})
 
     @classmethod
     def from_tree(cls, tree: LabelTree, **settings: Any) -> OnlinePLT:

@@ -241,7 +241,7 @@ class Settings:
     learner: str = _setting(
         "arow",
         Choice(("arow", "adagrad")),
-        "Online learner of the classifiers: arow or adagrad.",
+        "Online learner of the classifiers: arow (more precise) or adagrad (as in the paper).",
         '``"arow"``: adaptive regularization of weights (AROW), a second-order learner with a margin. ``"adagrad"``:'
         " AdaGrad on the logistic loss, as in the paper.",
         paper="adagrad",
@@ -249,26 +249,27 @@ class Settings:
     arow_r: float = _setting(
         0.3,
         Number(least=0.001, most=1e6, single=True),  # below it, weights would not stay finite
-        "Regularization of AROW: larger values learn more slowly, and suit noisy labels.",
+        "Regularization of AROW (arow only): larger values learn more slowly, and suit noisy labels.",
     )
     sparsity: float = _setting(
-        0.35,
+        0.4,
         Number(least=0, most=1e6, single=True),
-        "Leave out weights whose first step is small compared with those of other features; 0 keeps all weights.",
-        "Used by arow. Larger values save memory and cost some precision.",
+        "Leave out weights whose first step is small (arow only); larger values save memory, 0 keeps all weights.",
+        "A step is small if it is below this fraction of what a feature of medium size gets in an untrained classifier."
+        " Larger values cost some precision.",
     )
-    learning_rate: float = _setting(1.0, _RATE, "Learning rate of AdaGrad, if it is the learner.", paper=1.0)
+    learning_rate: float = _setting(1.0, _RATE, "Learning rate of AdaGrad (adagrad only).", paper=1.0)
     adagrad_eps: float = _setting(
         0.01,
         _RATE,
-        "Epsilon of AdaGrad: a step is learning rate * g / sqrt(epsilon + sum of g²).",
+        "Epsilon of AdaGrad (adagrad only): a step is learning rate * g / sqrt(epsilon + sum of g²).",
         paper=0.01,
     )
     gate: float = _setting(
         0.15,
         Number(least=0, below=0.5, single=True),
-        "Skip the update of a classifier whose error, |label - probability|, is below this; 0 disables the gate.",
-        "Used by adagrad. Saves time and memory and raises precision, but the probabilities of improbable labels are"
+        "Skip the update of a classifier whose error, |label - probability|, is below this (adagrad only).",
+        "Saves time and memory and raises precision, but the probabilities of improbable labels are"
         " less well calibrated. It must be below 0.5, the error of an untrained classifier.",
         paper=0.0,
     )
@@ -321,8 +322,9 @@ class Settings:
         unless = f"unless the policy is {' or '.join(_VARYING)}"
         for name in _NOT_USED_BY[self.learner]:
             if getattr(self, name) != getattr(Settings, name):
-                hint = f"Leave {name} out, or choose the other learner."
-                _conflict(f"{name} has no effect with learner={self.learner!r}", getattr(self, name), hint)
+                other = next(learner for learner in _NOT_USED_BY if learner != self.learner)
+                hint = f"Choose the learner {other}, or leave {name} out."
+                _conflict(f"{name} has no effect with the learner {self.learner}", getattr(self, name), hint)
         if self.trees > 1 and self.policy not in _VARYING:
             _conflict(f"trees must be 1 {unless}: the other policies would grow the same tree again", self.trees)
         if self.warm_up > 0 and self.policy not in _VARYING:
@@ -430,9 +432,10 @@ def _check(settings: AnySettings) -> None:
         object.__setattr__(settings, one.name, one.check(one.name, getattr(settings, one.name)))
 
 
-def paper_settings() -> dict[str, Any]:
-    """Collect the settings of `OnlinePLT.paper`."""
-    return {one.name: one.paper for one in declared(Settings) if one.paper is not _UNSET}
+def paper_settings(learner: str = "adagrad") -> dict[str, Any]:
+    """Collect the settings of `OnlinePLT.paper`, without those that a different learner does not use."""
+    settings = {one.name: one.paper for one in declared(Settings) if one.paper is not _UNSET}
+    return {name: value for name, value in settings.items() if name not in _NOT_USED_BY.get(learner, ())}
 
 
 def _without_features(settings: Settings | BatchSettings) -> dict[str, Any]:

@@ -103,6 +103,12 @@ def _decoded(encoded: bytes) -> tuple[AnySettings, bool, Thresholds | None]:
             f"the file has the setting {min(unknown)!r}, which this version of oplt does not know",
             hint="Install a newer oplt.",
         )
+    if kind is Settings and "learner" not in given:  # from a development version; the default would be wrong
+        raise ModelFormatError(
+            "format-version-unknown",
+            "the file does not say by which learner its classifiers were trained",
+            hint="Train the model again.",
+        )
     return known, only_predicts, thresholds
 
 

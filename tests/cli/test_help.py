@@ -53,7 +53,6 @@ def test_an_option_that_does_not_exist_is_wrong_usage(name: str) -> None:
 
 def test_each_setting_is_an_option_with_its_default() -> None:
     text = "".join(run("train", "--help").stdout.split())  # lines may break anywhere
-    text = text.replace("no--gate,no--label-memory", "")  # the help of --paper mentions these options
     for setting in (*declared(Settings), *declared(TextSettings)):
         if setting.name != "features":
             option = setting.name.replace("_", "-")

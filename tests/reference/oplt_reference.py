@@ -180,7 +180,8 @@ class Arow:
         r = self.r / weight
         variance = sum(value**2 * (1 - classifier.get(feature, [0.0, 0.0])[1]) for feature, value in x)
         alpha = error / (r + variance)
-        least = self.sparsity / math.sqrt(sum(value**2 for _, value in x) * len(x))
+        norm = sum(value**2 for _, value in x)
+        least = self.sparsity * math.sqrt(norm / len(x)) / (r + norm)
         for feature, value in x:
             if feature not in classifier:
                 self.closest_to_gate = min(self.closest_to_gate, abs(alpha * abs(value) - least))

@@ -100,6 +100,19 @@ def test_a_heavier_example_counts_more(learner: str) -> None:
     assert heavy.predict_one({"c": 1.0}, k=1)[0][1] > light.predict_one({"c": 1.0}, k=1)[0][1]
 
 
+@pytest.mark.parametrize("weight", [1e-3, 2.0, 50.0])
+def test_the_weight_of_an_example_counts_it_that_often(weight: float) -> None:
+    """Learning an example of weight c and one of weight c again is about as good as one of weight 2c."""
+    once, twice = (OnlinePLT(label_memory=0) for _ in range(2))
+    for model, weights in ((once, [2 * weight]), (twice, [weight, weight])):
+        for one in weights:
+            model.learn_one({"a": 1.0, "b": 2.0}, "x", weight=one)
+    cells = [model._state().classifier(0, auxiliary=False) for model in (once, twice)]
+    assert cells[0][1] == pytest.approx(cells[1][1], rel=0.25)  # weights
+    assert cells[0][2] == pytest.approx(cells[1][2], rel=1e-3)  # confidences
+    assert (cells[0][1] > 0).all()
+
+
 def test_a_second_pass_makes_the_model_surer() -> None:
     X, Y = np.eye(4), ["a", "b", "a", "b"]
     model = OnlinePLT(learner="adagrad", gate=0, label_memory=0)

@@ -171,7 +171,7 @@ def test_the_ends_of_a_range_belong_to_it(settings: dict[str, Any]) -> None:
 )
 def test_a_setting_of_the_other_learner_is_refused(learner: str, settings: dict[str, Any]) -> None:
     (name,) = settings
-    with pytest.raises(InvalidParameterError, match=f"{name} has no effect with learner='{learner}'"):
+    with pytest.raises(InvalidParameterError, match=f"{name} has no effect with the learner {learner}"):
         OnlinePLT(learner=learner, **settings)
 
 

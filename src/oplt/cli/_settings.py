@@ -107,8 +107,8 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
         cls=Option,
         section="How the model learns",
         is_flag=True,
-        help="Start from the settings of the paper: binary tree, 100 leaves per lowest-level node, no --gate, no"
-        " --label-memory.",
+        help="Start from the settings of the paper: binary tree, 100 leaves per lowest-level node, learner adagrad"
+        " without a gate, no label memory, new labels not spread.",
     )(decorated)
 
 
