@@ -188,7 +188,13 @@ def style(axis: Any, theme: Theme) -> None:
 
 
 RADIUS = 8  # pixels around the center of a point that no label covers
-SIDES = {"right": (9, 0), "left": (-9, 0), "below": (0, -9), "above": (0, 9)}
+SIDES = [  # offset, horizontal and vertical alignment
+    ((9, 0), "left", "center"),
+    ((-9, 0), "right", "center"),
+    ((0, -9), "center", "top"),
+    ((0, 9), "center", "bottom"),
+    ((-6, -9), "left", "top"),
+]
 
 
 def place_labels(renderer: Any, axis: Any) -> None:
@@ -200,9 +206,8 @@ def place_labels(renderer: Any, axis: Any) -> None:
     taken = [Bbox.from_extents(*(point - RADIUS), *(point + RADIUS)) for point in points]
     taken.append(axis.texts[-1].get_window_extent(renderer))
     for label in labels:
-        for side, (right, up) in SIDES.items():
-            label.set(position=(right, up), va={"above": "bottom", "below": "top"}.get(side, "center"))
-            label.set_ha({"right": "left", "left": "right"}.get(side, "center"))
+        for position, horizontal, vertical in SIDES:
+            label.set(position=position, ha=horizontal, va=vertical)
             box = label.get_window_extent(renderer)
             inside = edges.x0 <= box.x0 and box.x1 <= edges.x1 and edges.y0 <= box.y0 and box.y1 <= edges.y1
             if inside and not any(box.overlaps(other) for other in taken):
