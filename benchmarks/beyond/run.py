@@ -22,27 +22,22 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import data
 
 from oplt import OnlinePLT, metrics
+from oplt.params import preset
 
 BLOCK = 256
 LONG = 50_000  # examples
 TREES: dict[str, dict[str, Any]] = {
-    "tree": {},
-    "three trees": {"trees": 3},
-    "tree, warm-up of 10 %": {"warm_up": 0.1},  # a share of the stream
+    "tree": {"history": 0},
+    "regrown tree": {},
+    "three trees": {"history": 0, "trees": 3},
+    "three regrown trees": {"trees": 3},
 }
 SYSTEMS: dict[str, dict[str, Any]] = {
-    "paper's setting": {
-        "arity": 2,
-        "max_leaves": 100,
-        "spread_new_labels": False,
-        "learner": "adagrad",
-        "gate": 0.0,
-        "label_memory": 0,
-    },
+    "paper's setting": preset("paper", {}),
     **{name: {**settings, "label_memory": 0} for name, settings in TREES.items()},
     **{f"memory, {name}": {**settings, "label_memory": 512} for name, settings in TREES.items()},
-    "memory of 64, tree": {"label_memory": 64},
-    "memory of 4096, tree": {"label_memory": 4096},
+    "memory of 64, regrown tree": {"label_memory": 64},
+    "memory of 4096, regrown tree": {"label_memory": 4096},
 }
 COLUMNS = ["", "progressive", "test", "ECE@5", "log-loss@5", "learn s", "predict ms", "MB"]
 HEAD = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
@@ -71,7 +66,7 @@ def row(settings: dict[str, Any], train: tuple[Any, list[list[int]]], test: tupl
     X, Y = train
     progressive = metrics.Scores()
     calibration = metrics.Scores(k=5)
-    model = OnlinePLT(**{**settings, "warm_up": round(settings.get("warm_up", 0) * len(Y))})
+    model = OnlinePLT(**settings)
     learning = predicting = 0.0
     n_predicted = 0
     for number, begin in enumerate(range(0, len(Y), BLOCK)):

@@ -17,7 +17,7 @@ PRESETS: dict[str, tuple[str | None, dict[str, Any]]] = {
     **{policy: (None, {"policy": policy}) for policy in ("random", "complete", "cpet", "flat")},
     "no-memory": (None, {"label_memory": 0}),
     "trees-3": (None, {"trees": 3}),
-    "warm-up": (None, {"warm_up": 2000}),
+    "no history": (None, {"history": 0}),
     "replay": (None, {"replay": 1}),
     FIXED: ("from_tree", {"policy": "fixed"}),
     BATCH: ("fit_batch", {}),

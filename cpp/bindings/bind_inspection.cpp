@@ -35,7 +35,7 @@ MemoryParts memory_parts(const ModelState& state) {
   MemoryParts parts;
   parts["trees"] = use.trees;
   parts["label_memory"] = use.label_memory;
-  parts["warm_up"] = use.warm_up;
+  parts["history"] = use.history;
   parts["label_names"] = use.label_names;
   parts["features"] = use.features;
   return parts;

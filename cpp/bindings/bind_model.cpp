@@ -111,6 +111,20 @@ void bind_model(nb::module_& m) {
       .def_static("start_from_tree", &start_from_tree, "params"_a, "parents"_a, "labels"_a, "names"_a, "text"_a.none(),
                   nb::rv_policy::take_ownership)
       .def("learn", &learn, "x"_a, "y_indptr"_a, "y_names"_a, "weights"_a.none(), "threads"_a)
+      .def(
+          "regrow",
+          [](OnlineModel& model, std::size_t threads) {
+            const std::function<void()> poll = poll_of_this_thread();
+            without_gil([&] { model.regrow(threads, poll); });
+          },
+          "threads"_a)
+      .def(
+          "forget",
+          [](OnlineModel& model, const Array<std::uint64_t>& numbers, std::size_t threads) {
+            const std::function<void()> poll = poll_of_this_thread();
+            without_gil([&] { model.forget(view(numbers), threads, poll); });
+          },
+          "numbers"_a, "threads"_a, "The numbers must ascend.")
       .def("snapshot", [](const OnlineModel& model) { return without_gil([&] { return model.snapshot(); }); })
       .def(
           "known_labels",

@@ -35,15 +35,14 @@ LearningParams learning_params(std::string_view learner, Real arow_r, Real spars
 
 ModelParams model_params(std::string_view policy, double alpha, std::uint32_t arity, std::uint32_t max_leaves,
                          bool spread_new_labels, const LearningParams& learning, bool bias, bool normalize,
-                         std::uint64_t seed, std::uint32_t label_memory, std::uint32_t trees, std::uint32_t warm_up) {
+                         std::uint64_t seed, std::uint32_t label_memory, std::uint32_t trees, std::uint64_t history) {
   const Real bias_value = std::holds_alternative<ArowParams>(learning) ? kArowBias : 1;
   const ModelParams params{
-      .rows = {.bias = bias ? bias_value : 0, .normalize = normalize},
       .forest = {.tree = {policy_from_name(policy), alpha, arity, max_leaves, spread_new_labels, seed},
                  .learning = learning,
                  .trees = trees,
-                 .warm_up = warm_up,
-                 .rows_have_norm_1 = normalize},
+                 .history = history,
+                 .rows = {.bias = bias ? bias_value : 0, .normalize = normalize}},
       .label_memory = label_memory,
       .calibrated = std::holds_alternative<ArowParams>(learning)};  // as in the paper otherwise
   validate(params);
@@ -59,19 +58,19 @@ void bind_params(nb::module_& m) {
           [](ModelParams* self, std::string_view policy, double alpha, std::uint32_t arity, std::uint32_t max_leaves,
              bool spread_new_labels, std::string_view learner, Real arow_r, Real sparsity, Real learning_rate,
              Real adagrad_eps, Real gate, bool bias, bool normalize, std::uint64_t seed, std::uint32_t label_memory,
-             std::uint32_t trees, std::uint32_t warm_up) {
+             std::uint32_t trees, std::uint64_t history) {
             new (self)
                 ModelParams(model_params(policy, alpha, arity, max_leaves, spread_new_labels,
                                          learning_params(learner, arow_r, sparsity, learning_rate, adagrad_eps, gate),
-                                         bias, normalize, seed, label_memory, trees, warm_up));
+                                         bias, normalize, seed, label_memory, trees, history));
           },
           nb::kw_only(), "policy"_a, "alpha"_a, "arity"_a, "max_leaves"_a, "spread_new_labels"_a, "learner"_a,
           "arow_r"_a, "sparsity"_a, "learning_rate"_a, "adagrad_eps"_a, "gate"_a, "bias"_a, "normalize"_a, "seed"_a,
-          "label_memory"_a, "trees"_a, "warm_up"_a)
+          "label_memory"_a, "trees"_a, "history"_a)
       .def(
           "to_load",
           [](const ModelParams& params, std::optional<TextParams> text) {
-            return StateParams{.rows = params.rows,
+            return StateParams{.rows = params.forest.rows,
                                .link = link_of(params.forest.learning),
                                .trees = params.forest.trees,
                                .label_memory = params.label_memory,

@@ -224,6 +224,7 @@ void bind_state(nb::module_& m) {
       .def("feature_kinds", &feature_kinds, "begin"_a, "As of OnlineModel.")
       .def("find_label", &find_label, "label"_a.none())
       .def_prop_ro("n_examples", &ModelState::n_examples)
+      .def_prop_ro("n_in_history", [](const ModelState& state) { return state.history->size(); })
       .def_prop_ro("n_updates", [](const ModelState& state) { return state.forest.n_updates(); })
       .def_prop_ro("n_cells",
                    [](const ModelState& state) { return without_gil([&] { return state.forest.n_cells(); }); })

@@ -7,30 +7,46 @@
 
 namespace oplt {
 
+namespace {
+
+EncodedFeatures features_of(const TextRow& row) {
+  return {.ids = row.ids, .values = row.values, .of_text = true, .frequencies = row.frequencies, .digest = row.digest};
+}
+
+bool has_further(const Inputs& inputs, std::size_t i) {
+  return inputs.has_further && inputs.rows.bounds.begin(i) < inputs.rows.bounds.end(i);
+}
+
+}  // namespace
+
 EncodedFeatures Encoder::learn(const Inputs& inputs, std::size_t i, Scratch& scratch) {
   if (auto* text = std::get_if<TextFeatures>(&features_)) {
+    if (inputs.recorded) {
+      text->learn(*inputs.recorded, i, scratch.text);
+      return features_of(scratch.text);
+    }
     text->learn((*inputs.texts)[i], scratch.text);
-    if (inputs.has_further) {
+    if (has_further(inputs, i)) {
       text->learn_further(inputs.rows, i, scratch.text);
     }
-    return {scratch.text.ids, scratch.text.values};
+    return features_of(scratch.text);
   }
   const NamedRows& rows = inputs.rows;
   std::get<Vocabulary>(features_).add_row(rows.names, rows.bounds.begin(i), rows.bounds.end(i), scratch.ids);
-  return {scratch.ids, rows.bounds.row(rows.values, i)};
+  return {.ids = scratch.ids, .values = rows.bounds.row(rows.values, i)};
 }
 
 EncodedFeatures Encoder::find(const Inputs& inputs, std::size_t i, Scratch& scratch) const {
   if (const TextFeatures* text = text_features()) {
     text->find((*inputs.texts)[i], scratch.text);
-    if (inputs.has_further) {
+    if (has_further(inputs, i)) {
       text->find_further(inputs.rows, i, scratch.text);
     }
-    return {scratch.text.ids, scratch.text.values};
+    return features_of(scratch.text);
   }
   const NamedRows& rows = inputs.rows;
   std::get<Vocabulary>(features_).find_row(rows.names, rows.bounds.begin(i), rows.bounds.end(i), scratch.ids);
-  return {scratch.ids, rows.bounds.row(rows.values, i)};
+  return {.ids = scratch.ids, .values = rows.bounds.row(rows.values, i)};
 }
 
 EncodedFeatures learn_features(Shared<Encoder>& encoder, const Inputs& inputs, std::size_t i,

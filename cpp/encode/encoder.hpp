@@ -12,6 +12,7 @@
 
 #include "base/shared.hpp"
 #include "base/types.hpp"
+#include "encode/encoded.hpp"
 #include "encode/named_rows.hpp"
 #include "encode/text_features.hpp"
 #include "encode/vocabulary.hpp"
@@ -23,15 +24,12 @@ namespace oplt {
 struct Inputs {
   NamedRows rows;  // the features; with texts, the further ones
   std::optional<Texts> texts;
-  bool has_further = false;  // besides their terms, texts have the features in `rows`
+  bool has_further = false;               // besides their terms, texts have the features in `rows`
+  std::optional<RecordedTexts> recorded;  // instead of `texts`, in training only
 
-  std::size_t size() const { return texts ? texts->size() : rows.bounds.n_rows(); }
-};
-
-/// An example's features: ids in an unspecified order, kNone for unknown features, and their values.
-struct EncodedFeatures {
-  std::span<const FeatureId> ids;
-  std::span<const Real> values;
+  std::size_t size() const {
+    return recorded ? recorded->examples.size() : texts ? texts->size() : rows.bounds.n_rows();
+  }
 };
 
 /// Maps names or texts to ids and values. It grows as it learns.

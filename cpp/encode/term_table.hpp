@@ -84,6 +84,9 @@ class TermTable {
   /// Number of texts that contained the term since it was last added.
   std::uint32_t n_texts_with(std::uint32_t id) const { return entries_[id].score - entries_[id].inherited; }
 
+  /// Whether no term has been replaced, nor may be by the next text.
+  bool is_complete() const { return limit_ == 0 || size() < limit_; }
+
   /// Valid until a term is added.
   Term term(std::uint32_t id) const {
     const Entry& entry = entries_[id];

@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/math.hpp"
+#include "base/random.hpp"
 #include "encode/row_builder.hpp"
 
 namespace oplt {
@@ -101,16 +102,9 @@ void scale_to_one(std::vector<Real>& values) {
   }
 }
 
-/// The names of further features as terms, in sorted order, and their values. Integers and strings are distinguished.
-void list_further(const NamedRows& rows, std::size_t i, TextRow& row) {
-  row.further.clear();
-  for (std::size_t k = rows.bounds.begin(i); k < rows.bounds.end(i); ++k) {
-    const Name name = rows.names[k];
-    std::string text(1, TextFeatures::kFurther);
-    text += name.is_text() ? std::string(name.text) : TextFeatures::kFurther + std::to_string(name.number);
-    row.further.emplace_back(std::move(text), rows.values[k]);
-  }
-  std::sort(row.further.begin(), row.further.end());
+/// A digest of a set is the sum of those of its members, so that their order does not matter.
+std::uint64_t digest_of(const Term& key, std::uint32_t bits = 0) {
+  return Random(Random(key.hash ^ (key.is_chars ? 1 : 0)).next() ^ bits).next();
 }
 
 /// Calls read(text, row) for each text and concatenates the scaled rows.
@@ -193,12 +187,12 @@ void TextFeatures::read(std::string_view text, TextRow& row) const {
 }
 
 void TextFeatures::look_up(TextRow& row) const {
-  row.ids.clear();
-  row.values.clear();
+  row.clear();
   row.known.clear();
   row.unknown.clear();
   for (const Term& key : row.keys) {
     const FeatureId id = terms_.find(key);
+    row.digest += digest_of(key);
     if (id == kNone) {
       row.unknown.push_back(key);
     } else {
@@ -217,6 +211,7 @@ void TextFeatures::put(FeatureId id, std::size_t frequency, double log_n, TextRo
   const double tf = params_.sublinear ? 1.0 + log_of(frequency) : static_cast<double>(frequency);
   row.ids.push_back(id);
   row.values.push_back(static_cast<Real>(tf * idf(id, log_n)));
+  row.frequencies.push_back(static_cast<std::uint32_t>(std::min<std::size_t>(frequency, kNone - 1)));
 }
 
 void TextFeatures::learn(std::string_view text, TextRow& row) {
@@ -237,29 +232,81 @@ void TextFeatures::learn(std::string_view text, TextRow& row) {
   });
 }
 
+void TextFeatures::learn(const RecordedTexts& texts, std::size_t i, TextRow& row) {
+  const EncodedExample& example = texts.examples[i];
+  row.clear();
+  row.further.clear();
+  terms_.next_text();
+  const double log_n = log_of(1 + terms_.n_texts());
+  std::vector<std::pair<Term, std::uint32_t>> unknown;
+  for (std::size_t j = 0; j < example.ids.size(); ++j) {
+    const Term key = texts.terms.term(example.ids[j]);
+    const std::uint32_t frequency = example.frequencies[j];
+    row.digest += frequency * digest_of(key);
+    if (frequency == 0) {
+      row.further.emplace_back(key, example.values[j]);
+    } else if (const FeatureId id = terms_.find(key); id != kNone) {
+      terms_.count(id);
+      put(id, frequency, log_n, row);
+    } else {
+      unknown.emplace_back(key, frequency);
+    }
+  }
+  std::sort(unknown.begin(), unknown.end(),
+            [](const auto& a, const auto& b) { return comes_before(a.first, b.first); });
+  for (const auto& [key, frequency] : unknown) {
+    put(terms_.add(key), frequency, log_n, row);
+  }
+  if (!row.further.empty()) {
+    learn_listed(row);
+  }
+}
+
 void TextFeatures::find(std::string_view text, TextRow& row) const {
   read(text, row);
   const double log_n = log_of(1 + terms_.n_texts());
   for_each_distinct(row.known, [&](FeatureId id, std::size_t frequency) { put(id, frequency, log_n, row); });
 }
 
+/// The names of further features as keys, and their values. Integers and strings are distinguished.
+void TextFeatures::list_further(const NamedRows& rows, std::size_t i, TextRow& row) const {
+  row.further_names.clear();
+  row.further.clear();
+  for (std::size_t k = rows.bounds.begin(i); k < rows.bounds.end(i); ++k) {
+    const Name name = rows.names[k];
+    std::string& text = row.further_names.emplace_back(1, kFurther);
+    text += name.is_text() ? std::string(name.text) : kFurther + std::to_string(name.number);
+  }
+  for (std::size_t j = 0; j < row.further_names.size(); ++j) {  // after all names, which may move while there are more
+    row.further.emplace_back(terms_.key(make_term(row.further_names[j], false)), rows.values[rows.bounds.begin(i) + j]);
+  }
+}
+
 void TextFeatures::learn_further(const NamedRows& rows, std::size_t i, TextRow& row) {
-  scale_to_one(row.values);
   list_further(rows, i, row);
-  // As for a text, known ones first, so that new ones do not replace them. Hashed terms may share an id, which is
-  // counted once.
-  for (const auto& [name, value] : row.further) {
-    const FeatureId id = terms_.find(terms_.key(make_term(name, false)));
+  learn_listed(row);
+}
+
+/// As for a text: in sorted order, and known ones first, so that new ones do not replace them. Hashed terms may share
+/// an id, which is counted once.
+void TextFeatures::learn_listed(TextRow& row) {
+  scale_to_one(row.values);
+  std::sort(row.further.begin(), row.further.end(), [](const auto& a, const auto& b) {
+    return comes_before(a.first, b.first) || (!comes_before(b.first, a.first) && a.second < b.second);
+  });
+  for (const auto& [key, value] : row.further) {
+    row.digest += digest_of(key, std::bit_cast<std::uint32_t>(value));
+    const FeatureId id = terms_.find(key);
     if (id != kNone && !terms_.is_of_this_text(id)) {
       terms_.count(id);
     }
   }
-  for (const auto& [name, value] : row.further) {
-    const Term key = terms_.key(make_term(name, false));
+  for (const auto& [key, value] : row.further) {
     const FeatureId known = terms_.find(key);
     if (const FeatureId id = known == kNone ? terms_.add(key) : known; id != kNone) {
       row.ids.push_back(id);
       row.values.push_back(value);
+      row.frequencies.push_back(0);
     }
   }
 }
@@ -267,10 +314,11 @@ void TextFeatures::learn_further(const NamedRows& rows, std::size_t i, TextRow& 
 void TextFeatures::find_further(const NamedRows& rows, std::size_t i, TextRow& row) const {
   scale_to_one(row.values);
   list_further(rows, i, row);
-  for (const auto& [name, value] : row.further) {
-    if (const FeatureId id = terms_.find(terms_.key(make_term(name, false))); id != kNone) {
+  for (const auto& [key, value] : row.further) {
+    if (const FeatureId id = terms_.find(key); id != kNone) {
       row.ids.push_back(id);
       row.values.push_back(value);
+      row.frequencies.push_back(0);
     }
   }
 }

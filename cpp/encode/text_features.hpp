@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "encode/encoded.hpp"
 #include "encode/named_rows.hpp"
 #include "encode/term_table.hpp"
 #include "encode/words.hpp"
@@ -37,13 +38,24 @@ struct TextParams {
 struct TextRow {
   std::vector<FeatureId> ids;
   std::vector<Real> values;
+  std::vector<std::uint32_t> frequencies;  // number of occurrences in the text; 0 for a further feature
+  std::uint64_t digest = 0;                // of all terms, including unknown ones, and further features
 
   Words words;
   Words chunks;  // the source of character n-grams
   std::vector<Term> keys;
   std::vector<FeatureId> known;
   std::vector<Term> unknown;
-  std::vector<std::pair<std::string, Real>> further;
+  std::vector<std::string> further_names;
+  std::vector<std::pair<Term, Real>> further;  // keys and values of further features
+
+  /// Clears the features.
+  void clear() {
+    ids.clear();
+    values.clear();
+    frequencies.clear();
+    digest = 0;
+  }
 };
 
 /// Concatenated rows by feature id: row i is [indptr[i], indptr[i + 1]).
@@ -57,6 +69,12 @@ struct TextMatrix {
 
 /// Examples as texts.
 using Texts = std::span<const std::string_view>;
+
+/// Texts that were learnt before, by the terms that they consist of.
+struct RecordedTexts {
+  const TermTable& terms;  // to which the examples' ids refer
+  std::span<const EncodedExample> examples;
+};
 
 /// Maps texts to features, and grows with them: each term has an id and the number of texts that contain it.
 ///
@@ -74,6 +92,10 @@ class TextFeatures {
 
   /// Counts the terms of a text, new ones included, and computes its row from the updated counts.
   void learn(std::string_view text, TextRow& row);
+
+  /// The same for a text, with its further features, that another TextFeatures with these params has learnt. That one
+  /// must still know all its terms (TermTable::is_complete()).
+  void learn(const RecordedTexts& texts, std::size_t i, TextRow& row);
 
   /// Computes the row of a text from the current counts. Unknown terms are left out.
   void find(std::string_view text, TextRow& row) const;
@@ -99,6 +121,8 @@ class TextFeatures {
  private:
   void read(std::string_view text, TextRow& row) const;
   void look_up(TextRow& row) const;
+  void list_further(const NamedRows& rows, std::size_t i, TextRow& row) const;
+  void learn_listed(TextRow& row);
   void put(FeatureId id, std::size_t frequency, double log_n, TextRow& row) const;
   double idf(FeatureId id, double log_n) const;
 

@@ -46,7 +46,7 @@ std::vector<ScoredLabel> mean_of(std::vector<ScoredLabel> named, std::size_t n_t
   return named;
 }
 
-constexpr const char* kWarmUp = "warm_up";
+constexpr const char* kRegrownAt = "trees/regrown_at";
 
 std::string prefix_of(std::size_t tree) { return "trees/" + std::to_string(tree); }
 
@@ -98,9 +98,7 @@ void Forest::save(ArrayWriter& out) const {
   for (std::size_t i = 0; i < trees.size(); ++i) {
     trees[i].save(out, prefix_of(i));
   }
-  if (warm_up->size() > 0) {
-    warm_up->save(out, kWarmUp);
-  }
+  out.put_one(kRegrownAt, regrown_at);
 }
 
 Forest Forest::load(const ArrayReader& in, std::size_t n_trees, Link link) {
@@ -114,9 +112,7 @@ Forest Forest::load(const ArrayReader& in, std::size_t n_trees, Link link) {
                         std::to_string(forest.n_labels()));
     }
   }
-  if (KeptExamples::are_in(in, kWarmUp)) {
-    forest.warm_up = Shared(KeptExamples::load(in, kWarmUp));
-  }
+  forest.regrown_at = in.get_one<std::uint64_t>(kRegrownAt);
   return forest;
 }
 
@@ -129,7 +125,7 @@ void Forest::check(std::uint32_t n_features, std::uint32_t n_labels) const {
       }
     }
   }
-  warm_up->check(n_features, n_labels);
+  expect_format(regrown_at <= n_examples(), "the trees were built from more examples than there are");
 }
 
 }  // namespace oplt

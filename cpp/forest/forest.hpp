@@ -10,7 +10,6 @@
 
 #include "base/shared.hpp"
 #include "base/types.hpp"
-#include "forest/kept_examples.hpp"
 #include "forest/plt.hpp"
 #include "forest/search.hpp"
 #include "io/array_file.hpp"
@@ -22,7 +21,7 @@ namespace oplt {
 /// A copy shares everything with the original until one of the two is written.
 struct Forest {
   std::vector<Plt> trees;
-  Shared<KeptExamples> warm_up;  // all examples so far during a warm-up (ForestLearner), else empty
+  std::uint64_t regrown_at = 0;  // number of examples of which the trees were built by a Regrowth; 0 if by none
 
   /// The labels that `params` asks for, most probable first; equally probable ones by ascending label id. A label's
   /// probability is its mean over the trees. Each tree returns its best labels; a label that a tree does not return

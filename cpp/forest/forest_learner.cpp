@@ -7,9 +7,14 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "tree/label_clustering.hpp"
 
 namespace oplt {
+
+namespace {
+
+constexpr std::uint64_t kParts = 1000;  // of a regrowth on request; it can be interrupted between two of them
+
+}  // namespace
 
 // Varying the arity and max_leaves makes trees differ more than varying alpha, and improves precision more than random
 // trees do. Adding the tree's number to max_leaves makes trees differ even if the arity cannot be halved, and from the
@@ -38,8 +43,8 @@ Forest ForestLearner::start() const {
 }
 
 Forest ForestLearner::start(LabelTree tree) const {
-  if (params_.trees > 1 || params_.warm_up > 0) {
-    throw InvalidParameter("a model that starts from a given tree must have trees=1 and warm_up=0");
+  if (params_.trees > 1 || params_.history > 0) {
+    throw InvalidParameter("a model that starts from a given tree must have trees=1 and history=0");
   }
   Forest forest;
   learners_[0].adopt(forest.trees.emplace_back(std::move(tree), params_.tree.seed));
@@ -54,60 +59,55 @@ void ForestLearner::expect_learnable(const Forest& forest) const {
   for (std::size_t i = 0; i < learners_.size(); ++i) {
     learners_[i].expect_learnable(forest.trees[i]);
   }
-  if (forest.warm_up->size() != (n_left_to_warm_up(forest) > 0 ? forest.n_examples() : 0)) {
-    throw FormatError("the number of examples kept for the warm-up does not match the settings");
-  }
-}
-
-std::uint64_t ForestLearner::n_left_to_warm_up(const Forest& forest) const {
-  return params_.warm_up - std::min<std::uint64_t>(params_.warm_up, forest.n_examples());
 }
 
 void ForestLearner::learn(Forest& forest, std::span<const Example> batch, HelperPool& helpers) {
-  const bool is_warm_up = n_left_to_warm_up(forest) > 0;
-  learn_trees(forest, batch, helpers);
-  if (!is_warm_up) {
+  learn_trees(forest.trees, learners_, batch, helpers);
+}
+
+std::optional<std::uint64_t> ForestLearner::next_change(const Forest& forest, std::uint64_t n_examples) const {
+  RegrowthWindow window = RegrowthWindow::after(forest.regrown_at, params_.first_regrowth);
+  while (window.end <= n_examples && window.end <= params_.history) {
+    window = RegrowthWindow::after(window.begin, params_.first_regrowth);
+  }
+  const bool regrows = params_.tree.policy == Policy::kBestGreedy && window.end <= params_.history;
+  return regrows ? std::optional(window.end) : std::nullopt;
+}
+
+void ForestLearner::regrow_beside(Forest& forest, const History& history, HelperPool& helpers) {
+  if (!retired_.empty() && !retired_.back().free_some()) {
+    retired_.pop_back();
+  }
+  const RegrowthWindow window = RegrowthWindow::after(forest.regrown_at, params_.first_regrowth);
+  if (forest.n_examples() < window.begin || next_change(forest, forest.n_examples() - 1) != window.end) {
     return;
   }
-  for (const Example& example : batch) {
-    forest.warm_up.write().add(example);
+  if (!regrowth_) {
+    regrowth_.emplace(params_, window.begin);
   }
-  if (n_left_to_warm_up(forest) == 0) {
-    finish_warm_up(forest, helpers);
+  const std::uint64_t n_left = window.end - forest.n_examples();
+  regrowth_->advance(history, n_left, helpers);
+  if (n_left == 0) {
+    replace(forest, *regrowth_, window.begin);
   }
 }
 
-void ForestLearner::learn_trees(Forest& forest, std::span<const Example> batch, HelperPool& helpers) {
-  if (forest.trees.size() == 1) {
-    learners_.front().learn(forest.trees.front(), batch, helpers);
-    return;
+void ForestLearner::regrow(Forest& forest, const Shared<History>& history, HelperPool& helpers,
+                           const std::function<void()>& pause) {
+  const std::uint64_t n_examples = history->size();
+  Regrowth regrowth(params_, n_examples);
+  for (std::uint64_t n_left = kParts; !regrowth.advance(*history, n_left, helpers); n_left -= n_left > 0 ? 1 : 0) {
+    pause();
   }
-  helpers.start_many(forest.trees.size(), [&](std::size_t i) {
-    return [this, &forest, batch, &helpers, i](std::size_t worker) {
-      learners_[i].learn(forest.trees[i], batch, helpers, worker);
-    };
-  });
-  helpers.finish();
+  replace(forest, regrowth, n_examples);
 }
 
-/// Must not be interrupted: part-way, the forest would have no usable trees.
-void ForestLearner::finish_warm_up(Forest& forest, HelperPool& helpers) {
-  helpers.finish();  // they may still use the learners, which are replaced here
-  const Shared<KeptExamples> kept = std::exchange(forest.warm_up, {});
-  std::vector<Example> examples;
-  for (std::size_t i = 0; i < kept->size(); ++i) {
-    examples.push_back((*kept)[i]);
-  }
-  const std::uint32_t n_known = forest.n_labels();
-  for (std::uint32_t i = 0; i < params_.trees; ++i) {
-    const TreeParams params = params_.of_tree(i);
-    const TreeNodes nodes = cluster_labels(examples, n_known, params_.rows_have_norm_1,
-                                           {params.arity, params.max_leaves}, params.seed, helpers.size() + 1);
-    learners_[i] = PltLearner(params, params_.learning);
-    forest.trees[i] = Plt(LabelTree(nodes.parents, nodes.labels), params.seed);
-    learners_[i].adopt(forest.trees[i]);
-  }
-  learn_trees(forest, examples, helpers);
+void ForestLearner::replace(Forest& forest, Regrowth& regrowth, std::uint64_t n_examples) {
+  GrowingTrees grown = regrowth.take();
+  retired_ = std::exchange(forest.trees, std::move(grown.trees));
+  learners_ = std::move(grown.learners);
+  forest.regrown_at = n_examples;
+  regrowth_.reset();
 }
 
 }  // namespace oplt

@@ -4,58 +4,55 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <functional>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "base/helper_pool.hpp"
 #include "base/types.hpp"
+#include "encode/history.hpp"
 #include "forest/forest.hpp"
+#include "forest/forest_params.hpp"
 #include "forest/plt_learner.hpp"
+#include "forest/regrowth.hpp"
 
 namespace oplt {
 
-/// Parameters of the online training of label trees. The defaults are defined in Python.
-struct ForestParams {
-  TreeParams tree;
-  LearningParams learning;
-  std::uint32_t trees = 1;    // number of trees over the same stream, each with a different shape
-  std::uint32_t warm_up = 0;  // after this many examples, the trees are rebuilt from them
-  bool rows_have_norm_1 = true;
-
-  /// Settings of tree `number`, counted from 0: the first tree has those of `tree`, each further one a different shape
-  /// and seed.
-  TreeParams of_tree(std::uint32_t number) const;
-};
-
-/// Trains the trees of a forest online.
-///
-/// With a warm-up, the first `params.warm_up` examples are kept. When they have been learnt, each tree is rebuilt by
-/// clustering the labels seen so far (label_clustering.hpp) and trained on these examples again; then they are
-/// discarded, and the stream continues. Each tree by itself is proper (PltLearner) with respect to all its training
-/// examples.
+/// Trains the trees of a forest online, and regrows them from the history of examples. Each tree by itself is proper
+/// (PltLearner) with respect to all its training examples.
 class ForestLearner {
  public:
   explicit ForestLearner(const ForestParams& params);
 
-  /// Untrained trees, or a single given tree, which requires params.trees == 1 and params.warm_up == 0.
+  /// Untrained trees, or a single given tree, which requires params.trees == 1 and params.history == 0.
   Forest start() const;
   Forest start(LabelTree tree) const;
 
   /// Throws FormatError unless this learner could have trained these trees.
   void expect_learnable(const Forest& forest) const;
 
-  /// Number of examples left until the end of the warm-up: batches must not extend beyond it.
-  std::uint64_t n_left_to_warm_up(const Forest& forest) const;
-
   /// See PltLearner::learn().
   void learn(Forest& forest, std::span<const Example> batch, HelperPool& helpers);
 
+  /// Number of examples after which, beyond `n_examples`, the forest is next replaced by a regrown one: batches must
+  /// not extend beyond it. nullopt if it is not. The forest may have to learn the first `n_examples` examples yet.
+  std::optional<std::uint64_t> next_change(const Forest& forest, std::uint64_t n_examples) const;
+
+  /// To be called after each batch: does the part of a regrowth that is due, if any. `history` has all examples so far.
+  void regrow_beside(Forest& forest, const History& history, HelperPool& helpers);
+
+  /// Regrows the trees from the whole history. Calls `pause` regularly, during which the history and the forest may get
+  /// further examples; an exception from it ends the work and leaves the forest as it was.
+  void regrow(Forest& forest, const Shared<History>& history, HelperPool& helpers, const std::function<void()>& pause);
+
  private:
-  void learn_trees(Forest& forest, std::span<const Example> batch, HelperPool& helpers);
-  void finish_warm_up(Forest& forest, HelperPool& helpers);
+  void replace(Forest& forest, Regrowth& regrowth, std::uint64_t n_examples);
 
   ForestParams params_;
-  std::deque<PltLearner> learners_;  // by tree
+  std::deque<PltLearner> learners_;   // by tree
+  std::optional<Regrowth> regrowth_;  // in progress beside the stream; not saved, but done again
+  std::vector<Plt> retired_;          // freed in small parts, because freeing a large tree takes long
 };
 
 }  // namespace oplt

@@ -125,6 +125,18 @@ Plt Plt::for_prediction(Real prune, bool half) const {
   return result;
 }
 
+bool Plt::free_some() {
+  constexpr std::size_t kSome = 4;
+  if (!blocks_.is_unshared()) {
+    return false;
+  }
+  Blocks& blocks = blocks_.write();
+  for (std::size_t i = 0; i < kSome && !blocks.empty(); ++i) {
+    blocks.pop_back();
+  }
+  return !blocks.empty();
+}
+
 void Plt::save(ArrayWriter& out, const std::string& prefix) const {
   tree_->save(out, prefix + "/tree");
   save_blocks(*blocks_, blocks_by_node(), out, prefix);

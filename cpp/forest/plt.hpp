@@ -79,6 +79,10 @@ class Plt {
   /// With `half`, weights are rounded to half precision.
   Plt for_prediction(Real prune, bool half = false) const;
 
+  /// Frees some of the classifiers of a tree that is no longer used, unless others share them. Returns whether there
+  /// are more.
+  bool free_some();
+
   void save(ArrayWriter& out, const std::string& prefix) const;
   /// Throws FormatError unless each internal node has a matching block; check() checks the content of the blocks.
   static Plt load(const ArrayReader& in, const std::string& prefix, Link link);

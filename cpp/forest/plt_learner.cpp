@@ -151,4 +151,18 @@ void PltLearner::update_classifiers(const Plt& plt, const Example& example) {
   steps_.defer(Plt::kRootBlock, example.x, root, example.weight);
 }
 
+void learn_trees(std::vector<Plt>& trees, std::deque<PltLearner>& learners, std::span<const Example> batch,
+                 HelperPool& helpers) {
+  if (trees.size() == 1) {
+    learners.front().learn(trees.front(), batch, helpers);
+    return;
+  }
+  helpers.start_many(trees.size(), [&](std::size_t i) {
+    return [&learner = learners[i], &tree = trees[i], batch, &helpers](std::size_t worker) {
+      learner.learn(tree, batch, helpers, worker);
+    };
+  });
+  helpers.finish();
+}
+
 }  // namespace oplt

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <utility>
 #include <vector>
@@ -50,5 +51,9 @@ class PltLearner {
   std::vector<std::pair<NodeId, std::uint32_t>> on_;  // positive nodes of the example as (parent, position)
   SpanPool<std::uint32_t> positives_;                 // of the batch: positions of the positive children
 };
+
+/// Trains several trees on a batch, each by its own learner. For the learners see PltLearner::learn().
+void learn_trees(std::vector<Plt>& trees, std::deque<PltLearner>& learners, std::span<const Example> batch,
+                 HelperPool& helpers);
 
 }  // namespace oplt

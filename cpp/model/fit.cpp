@@ -68,6 +68,7 @@ ModelState fit(const BatchParams& params, const RowParams& rows, FitStart start,
                    .encoder = Shared(std::move(start.encoder)),
                    .labels = Shared(vocabulary_of(start.labels)),
                    .forest = {},
+                   .history = {},
                    .ranker = {},
                    .calibration = {}};
   const EncodedExamples examples(state, x, y, weights, poll);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
@@ -40,45 +39,21 @@ void watch(Observer& observer, const Forest& forest, std::span<const std::uint64
   }
 }
 
-/// A hash of a sequence of numbers and texts; it depends on their order.
+/// A hash of a sequence of numbers; it depends on their order.
 class Digest {
  public:
   void add(std::uint64_t number) { state_ = Random(state_ ^ number).next(); }
-  void add(std::string_view text) {
-    for (std::size_t begin = 0; begin < text.size(); begin += sizeof(std::uint64_t)) {
-      std::uint64_t bytes = 0;
-      for (const char byte : text.substr(begin, sizeof bytes)) {  // independent of the machine's byte order
-        bytes = (bytes << 8) | static_cast<unsigned char>(byte);
-      }
-      add(bytes);
-    }
-  }
   std::uint64_t value() const { return state_; }
 
  private:
   std::uint64_t state_ = 0;
 };
 
-/// Hash of a row as passed by the caller, independent of the order of its features.
-std::uint64_t digest_of_further(const NamedRows& rows, std::size_t i) {
-  std::uint64_t sum = 0;
-  for (std::size_t j = rows.bounds.begin(i); j < rows.bounds.end(i); ++j) {
-    Digest digest;
-    const Name name = rows.names[j];
-    digest.add(name.text);
-    digest.add(static_cast<std::uint64_t>(name.number));
-    digest.add(std::bit_cast<std::uint32_t>(rows.values[j]));
-    sum += digest.value();
-  }
-  return sum;
-}
-
-/// Hash of an example. A text is hashed by its bytes, because its feature values change as the model learns.
-std::uint64_t digest_of(const Inputs& x, std::size_t i, RowView row, std::span<const LabelId> labels) {
+/// Hash of an example. A text is hashed by its terms, because their values change as the model learns.
+std::uint64_t digest_of(const EncodedFeatures& features, RowView row, std::span<const LabelId> labels) {
   Digest digest;
-  if (x.texts) {
-    digest.add((*x.texts)[i]);
-    digest.add(x.has_further ? digest_of_further(x.rows, i) : 0);
+  if (features.of_text) {
+    digest.add(features.digest);
   } else {
     for (std::size_t j = 0; j < row.size(); ++j) {
       digest.add((std::uint64_t{row.features[j]} << 32) | std::bit_cast<std::uint32_t>(row.values[j]));
@@ -97,10 +72,11 @@ ModelState Learner::start(Encoder encoder) const {
     throw InvalidParameter(
         "policy 'fixed' never extends the tree, so an empty tree would stay empty: start from a tree with from_tree");
   }
-  return {.rows = params_.rows,
+  return {.rows = params_.forest.rows,
           .encoder = Shared(std::move(encoder)),
           .labels = {},
           .forest = forest_.start(),
+          .history = {},
           .ranker = ranker_for(params_),
           .calibration = calibration_for(params_)};
 }
@@ -110,29 +86,36 @@ ModelState Learner::start(Encoder encoder, LabelTree tree, const NameList& label
     throw InvalidParameter(
         "policy 'fixed' never extends the tree, so an empty tree would stay empty: start from a tree with from_tree");
   }
-  return {.rows = params_.rows,
+  return {.rows = params_.forest.rows,
           .encoder = Shared(std::move(encoder)),
           .labels = Shared(vocabulary_of(labels)),
           .forest = forest_.start(std::move(tree)),
+          .history = {},
           .ranker = ranker_for(params_),
           .calibration = calibration_for(params_)};
 }
 
-void Learner::expect_learnable(const ModelState& state) const { forest_.expect_learnable(state.forest); }
+void Learner::expect_learnable(const ModelState& state) const {
+  forest_.expect_learnable(state.forest);
+  if (state.history->size() != (keeps_history(state.n_examples()) ? state.n_examples() : 0)) {
+    throw FormatError("the number of examples in the history does not match the settings");
+  }
+}
 
 /// The only place that decides which examples form a batch. A batch ends before the next example that is
-/// observed, because the observer must see the trees as they are just before that example, and at the end of a warm-up.
-/// `n_learnt` is the number of examples before `begin`, including those of former calls.
+/// observed, because the observer must see the trees as they are just before that example, and when regrown trees take
+/// over. `n_learnt` is the number of examples before `begin`, including those of former calls.
 BatchBounds Learner::next_batch(const ModelState& state, std::uint64_t n_learnt, std::size_t begin,
                                 std::size_t n) const {
   const auto observed = [&](std::size_t i) { return observes(state, n_learnt + i - begin); };
-  const std::uint64_t warm_up = params_.forest.warm_up;
-  const std::uint64_t to_warm_up = warm_up > n_learnt ? warm_up - n_learnt : kMostTogether;
-  const std::size_t most = begin + std::min<std::size_t>({kMostTogether, n - begin, to_warm_up});
+  const std::uint64_t change = forest_.next_change(state.forest, n_learnt).value_or(n_learnt + kMostTogether);
+  const std::uint64_t to_change = change - n_learnt;
+  const std::size_t most = begin + std::min<std::size_t>({kMostTogether, n - begin, to_change});
   BatchBounds bounds{begin, begin, begin < n && observed(begin)};
   while (bounds.end < most && (bounds.end == begin || !observed(bounds.end))) {
     ++bounds.end;
   }
+  bounds.recorded = keeps_history(n_learnt + bounds.end - begin);
   return bounds;
 }
 
@@ -142,6 +125,7 @@ void Learner::encode(ModelState& state, const Inputs& x, const NamedLabels& y, s
   batch.rows.clear();
   batch.label_sets.clear();
   batch.digests.clear();
+  batch.recorded.clear();
   for (std::size_t i = bounds.begin; i < bounds.end; ++i) {
     const EncodedFeatures features = learn_features(state.encoder, x, i, scratch_);
     const RowView row = batch.rows.build(features.ids, features.values, state.rows);
@@ -155,9 +139,21 @@ void Learner::encode(ModelState& state, const Inputs& x, const NamedLabels& y, s
     }
     const Real weight = weights.empty() ? Real{1} : weights[i];
     batch.examples.push_back({row, keep_distinct(label_ids_, batch.label_sets), weight});
-    if (state.ranker || state.calibration) {
-      batch.digests.push_back(digest_of(x, i, row, batch.examples.back().labels));
+    if (bounds.recorded) {
+      batch.recorded.add(features, batch.examples.back().labels, weight);
     }
+    if (state.ranker || state.calibration) {
+      batch.digests.push_back(digest_of(features, row, batch.examples.back().labels));
+    }
+  }
+}
+
+/// When the stream exceeds the limit, the history ends: a part of it would be of no use.
+void Learner::record(ModelState& state, const History::Piece& piece) const {
+  if (keeps_history(state.n_examples())) {
+    state.history.write().append(piece);
+  } else if (state.history->size() > 0) {
+    state.history = {};
   }
 }
 
@@ -195,12 +191,88 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
     forest_.learn(state.forest, examples, own_helpers);
     own_helpers.finish();
     helpers.finish();
+    record(state, batch_.recorded);
+    forest_.regrow_beside(state.forest, *state.history, own_helpers);
     bounds = next;
     if (!is_encoded && between.is_due()) {
       between.take(helpers);
       bounds = next_batch(state, state.n_examples(), next.begin, n);  // other threads may have trained meanwhile
     }
   }
+}
+
+namespace {
+
+/// Encoded examples in the form in which users pass them.
+class NamedAgain {
+ public:
+  explicit NamedAgain(const ModelState& names) : names_(names) {}
+
+  void add(const EncodedExample& example) {
+    if (names_.encoder->takes_texts()) {
+      texts_.push_back(example);
+    } else {
+      for (const FeatureId id : example.ids) {
+        features_.push_back(names_.encoder->vocabulary()->name(id));
+      }
+      values_.insert(values_.end(), example.values.begin(), example.values.end());
+    }
+    for (const LabelId label : example.labels) {
+      labels_.push_back(names_.labels->name(label));
+    }
+    feature_ends_.push_back(static_cast<std::int64_t>(features_.size()));
+    label_ends_.push_back(static_cast<std::int64_t>(labels_.size()));
+    weights_.push_back(example.weight);
+  }
+
+  std::size_t size() const { return weights_.size(); }
+
+  Inputs inputs() const {
+    Inputs inputs{.rows = {{feature_ends_}, {.names = features_, .numbers = {}}, values_}, .texts = {}, .recorded = {}};
+    if (names_.encoder->takes_texts()) {
+      inputs.recorded.emplace(names_.encoder->text_features()->terms(), texts_);
+    }
+    return inputs;
+  }
+  NamedLabels labels() const { return {{label_ends_}, {.names = labels_, .numbers = {}}}; }
+  std::span<const Real> weights() const { return weights_; }
+
+ private:
+  const ModelState& names_;
+  std::vector<EncodedExample> texts_;
+  std::vector<Name> features_;
+  std::vector<Real> values_;
+  std::vector<std::int64_t> feature_ends_{0};
+  std::vector<Name> labels_;
+  std::vector<std::int64_t> label_ends_{0};
+  std::vector<Real> weights_;
+};
+
+}  // namespace
+
+void Learner::relearn(ModelState& state, const ModelState& from, History::Reader& reader,
+                      std::span<const std::uint64_t> without, std::size_t threads, BatchBreak& between) {
+  EncodedExample example;
+  while (reader.n_read() < from.history->size()) {
+    NamedAgain examples(from);
+    while (reader.n_read() < from.history->size() && examples.size() < kMostTogether) {
+      const std::uint64_t number = reader.n_read();
+      reader.next(*from.history, example);
+      if (!std::binary_search(without.begin(), without.end(), number)) {
+        examples.add(example);
+      }
+    }
+    learn(state, examples.inputs(), examples.labels(), examples.weights(), threads, between);
+  }
+}
+
+void Learner::regrow(ModelState& state, std::size_t threads, BatchBreak& between) {
+  HelperPool helpers(std::max<std::size_t>(threads, 1) - 1);
+  forest_.regrow(state.forest, state.history, helpers, [&] {
+    if (between.is_due()) {
+      between.take(helpers);
+    }
+  });
 }
 
 }  // namespace oplt

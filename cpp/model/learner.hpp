@@ -12,6 +12,7 @@
 #include "base/span_pool.hpp"
 #include "base/types.hpp"
 #include "encode/encoder.hpp"
+#include "encode/history.hpp"
 #include "encode/named_rows.hpp"
 #include "encode/row_builder.hpp"
 #include "forest/forest_learner.hpp"
@@ -25,6 +26,7 @@ struct BatchBounds {
   std::size_t begin = 0;
   std::size_t end = 0;
   bool observed = false;  // the first example is observed before the trees are updated
+  bool recorded = false;  // the examples become part of the history
 
   bool is_single() const { return end == begin + 1; }
 };
@@ -61,6 +63,15 @@ class Learner {
   void learn(ModelState& state, const Inputs& x, const NamedLabels& y, std::span<const Real> weights,
              std::size_t threads, BatchBreak& between);
 
+  /// Learns the rest of another model's history, except the examples with the numbers `without`, which ascend. The
+  /// result is that of learn() on the original examples. If the other model takes texts, it must know all their terms.
+  void relearn(ModelState& state, const ModelState& from, History::Reader& reader,
+               std::span<const std::uint64_t> without, std::size_t threads, BatchBreak& between);
+
+  /// Regrows the trees from the history, which must have all examples, also after each break. If a break throws, the
+  /// state is as it was.
+  void regrow(ModelState& state, std::size_t threads, BatchBreak& between);
+
  private:
   /// The encoded examples of a batch, with the memory that they refer to.
   struct Batch {
@@ -68,11 +79,14 @@ class Learner {
     RowBuilder rows;
     SpanPool<LabelId> label_sets;
     std::vector<std::uint64_t> digests;  // by example (digest_of); empty if no examples are observed
+    History::Piece recorded;             // empty if there is no history
   };
 
   BatchBounds next_batch(const ModelState& state, std::uint64_t n_learnt, std::size_t begin, std::size_t n) const;
   void encode(ModelState& state, const Inputs& x, const NamedLabels& y, std::span<const Real> weights,
               const BatchBounds& bounds, Batch& batch);
+  bool keeps_history(std::uint64_t n_examples) const { return n_examples <= params_.forest.history; }
+  void record(ModelState& state, const History::Piece& piece) const;
 
   ModelParams params_;
   ForestLearner forest_;

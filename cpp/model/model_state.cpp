@@ -15,6 +15,7 @@ namespace oplt {
 namespace {
 
 constexpr std::size_t kPollEvery = 256;  // rows
+constexpr const char* kHistory = "history";
 
 /// Working memory of one predicting thread, for any model. Aligned so that no two share a cache line.
 struct alignas(64) PredictScratch {
@@ -93,7 +94,7 @@ bool ModelState::is_repeating() const {
 MemoryUse ModelState::memory_use() const {
   return {.trees = forest.memory_of_trees(),
           .label_memory = ranker ? (*ranker)->memory().memory_bytes() : 0,
-          .warm_up = forest.warm_up->memory_bytes(),
+          .history = history->memory_bytes(),
           .label_names = labels->memory_bytes(),
           .features = encoder->memory_bytes()};
 }
@@ -114,7 +115,7 @@ ModelState ModelState::for_prediction(Real prune, bool half) const {
   for (Plt& tree : result.forest.trees) {
     tree = tree.for_prediction(prune, half);
   }
-  result.forest.warm_up = {};
+  result.history = {};
   return result;
 }
 
@@ -122,6 +123,9 @@ void ModelState::save(ArrayWriter& out) const {
   encoder->save(out, "features");
   labels->save(out, "labels");
   forest.save(out);
+  if (history->size() > 0) {
+    history->save(out, kHistory);
+  }
   if (ranker) {
     (*ranker)->save(out, "ranking");
   }
@@ -135,6 +139,7 @@ ModelState ModelState::load(const ArrayReader& in, const StateParams& params) {
                    .encoder = Shared(Encoder::load(in, "features", params.text)),
                    .labels = Shared(Vocabulary::load(in, "labels")),
                    .forest = Forest::load(in, params.trees, params.link),
+                   .history = History::is_in(in, kHistory) ? Shared(History::load(in, kHistory)) : Shared<History>(),
                    .ranker = {},
                    .calibration = {}};
   if (state.labels->size() != state.forest.n_labels()) {
@@ -153,6 +158,7 @@ void ModelState::check() const {
   encoder->check();
   labels->check();
   forest.check(encoder->n_features(), labels->size());
+  history->check(encoder->n_features(), labels->size(), encoder->takes_texts());
   if (ranker) {
     (*ranker)->check({encoder->n_features(), labels->size(), n_examples()});
   }

@@ -12,6 +12,7 @@
 #include "base/shared.hpp"
 #include "base/types.hpp"
 #include "encode/encoder.hpp"
+#include "encode/history.hpp"
 #include "encode/row_builder.hpp"
 #include "encode/vocabulary.hpp"
 #include "forest/forest.hpp"
@@ -33,11 +34,11 @@ struct Predictions {
 struct MemoryUse {
   std::size_t trees = 0;  // including their classifiers
   std::size_t label_memory = 0;
-  std::size_t warm_up = 0;  // the examples kept until its end
+  std::size_t history = 0;
   std::size_t label_names = 0;
   std::size_t features = 0;  // their names, or the terms of texts
 
-  std::size_t total() const { return trees + label_memory + warm_up + label_names + features; }
+  std::size_t total() const { return trees + label_memory + history + label_names + features; }
 };
 
 /// The settings that are needed to load a trained state.
@@ -66,6 +67,7 @@ struct ModelState {
   Shared<Encoder> encoder;
   Shared<Vocabulary> labels;
   Forest forest;
+  Shared<History> history;                             // all examples, or none
   std::optional<Shared<LabelRanker>> ranker;           // if there is a label memory
   std::optional<Shared<TreeCalibration>> calibration;  // if there is none, and the settings ask for calibration
 

@@ -19,6 +19,18 @@ constexpr std::chrono::milliseconds kPollEvery(100);
 
 }  // namespace
 
+/// Lets others have a turn. Takes it back even after an exception, because the caller then ends the turn.
+class OnlineModel::Pause {
+ public:
+  explicit Pause(Turns& turns) : turns_(turns) { turns_.pause_writing(); }
+  ~Pause() { turns_.resume_writing(); }
+  Pause(const Pause&) = delete;
+  Pause& operator=(const Pause&) = delete;
+
+ private:
+  Turns& turns_;
+};
+
 /// Between two batches, publishes a newer state for readers, lets other writers have a turn, and polls the caller for
 /// an interruption.
 class OnlineModel::Break : public BatchBreak {
@@ -47,11 +59,6 @@ class OnlineModel::Break : public BatchBreak {
 
  private:
   void pause() {
-    struct Pause {
-      explicit Pause(Turns& turns) : turns_(turns) { turns_.pause_writing(); }
-      ~Pause() { turns_.resume_writing(); }  // even after an exception, because learn() then ends the turn
-      Turns& turns_;
-    };
     const Pause pause(model_.turns_);
     if (is_poll_due_) {
       poll_();
@@ -66,18 +73,65 @@ class OnlineModel::Break : public BatchBreak {
   Turns::Clock::time_point last_poll_ = Turns::Clock::now();
 };
 
+/// Takes the writer's turn.
+class OnlineModel::Turn {
+ public:
+  explicit Turn(Turns& turns) : turns_(turns) { turns_.enter_writing(); }
+  ~Turn() { turns_.leave_writing(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Turns& turns_;
+};
+
+/// A turn in which the model is rebuilt from its history, while readers see it as it was. During its breaks, others may
+/// train the model, but not rebuild it.
+class OnlineModel::Rebuilding : public BatchBreak {
+ public:
+  Rebuilding(OnlineModel& model, const std::function<void()>& poll) : model_(model), turn_(model.turns_), poll_(poll) {
+    model_.expect_whole();
+    if (model_.is_rebuilding_) {
+      throw InvalidInput("the model is being rebuilt from its history by another call");
+    }
+    model_.expect_history();
+    model_.is_rebuilding_ = true;
+    publish();
+  }
+  ~Rebuilding() override { model_.is_rebuilding_ = false; }
+
+  bool is_due() override { return Turns::Clock::now() - last_ > kPollEvery; }
+
+  void take(const HelperPool& helpers) override {
+    {
+      const Pause pause(model_.turns_);
+      if (poll_) {
+        poll_();
+      }
+    }
+    helpers.expect_helpers();
+    model_.expect_whole();
+    model_.expect_history();
+    publish();
+    last_ = Turns::Clock::now();
+  }
+
+ private:
+  void publish() { model_.turns_.publish(std::make_shared<const ModelState>(model_.state_)); }
+
+  OnlineModel& model_;
+  Turn turn_;
+  const std::function<void()>& poll_;
+  Turns::Clock::time_point last_ = Turns::Clock::now();
+};
+
 OnlineModel::OnlineModel(const ModelParams& params, ModelState state)
-    : state_(std::move(state)), learner_(params), takes_texts_(state_.encoder->takes_texts()) {
+    : params_(params), state_(std::move(state)), learner_(params), takes_texts_(state_.encoder->takes_texts()) {
   learner_.expect_learnable(state_);
 }
 
 void OnlineModel::learn(const Inputs& x, const NamedLabels& y, std::span<const Real> weights, std::size_t threads,
                         const std::function<void()>& poll) {
-  struct Turn {
-    explicit Turn(Turns& turns) : turns_(turns) { turns_.enter_writing(); }
-    ~Turn() { turns_.leave_writing(); }
-    Turns& turns_;
-  };
   const Turn turn(turns_);
   expect_whole();
   if (x.size() > kShort && turns_.is_read_lately()) {
@@ -87,6 +141,26 @@ void OnlineModel::learn(const Inputs& x, const NamedLabels& y, std::span<const R
   broken_ = true;  // unless learn() returns normally
   learner_.learn(state_, x, y, weights, threads, between);
   broken_ = false;
+}
+
+void OnlineModel::regrow(std::size_t threads, const std::function<void()>& poll) {
+  Rebuilding rebuilding(*this, poll);
+  learner_.regrow(state_, threads, rebuilding);
+}
+
+void OnlineModel::forget(std::span<const std::uint64_t> numbers, std::size_t threads,
+                         const std::function<void()>& poll) {
+  Rebuilding rebuilding(*this, poll);
+  expect_relearnable();
+  Learner learner(params_);
+  const TextFeatures* text = state_.encoder->text_features();
+  ModelState state = learner.start(text != nullptr ? Encoder(TextFeatures(text->params())) : Encoder());
+  for (History::Reader reader; reader.n_read() < state_.n_examples();) {  // others may add examples meanwhile
+    learner.relearn(state, ModelState(state_), reader, numbers, threads, rebuilding);
+    expect_relearnable();
+  }
+  state_ = std::move(state);
+  learner_ = std::move(learner);
 }
 
 const ModelState& OnlineModel::Reading::state() const {
@@ -100,6 +174,25 @@ const ModelState& OnlineModel::Reading::state() const {
 void OnlineModel::expect_whole() const {
   if (broken_) {
     throw BrokenModel("an earlier failure during training left the model partly updated: reload it from a file");
+  }
+}
+
+void OnlineModel::expect_history() const {
+  if (state_.history->size() != state_.n_examples()) {
+    throw InvalidInput("the model has no history of its examples");
+  }
+}
+
+void OnlineModel::expect_relearnable() const {
+  const TextFeatures* text = state_.encoder->text_features();
+  if (text == nullptr) {
+    return;
+  }
+  if (!text->terms().is_complete()) {
+    throw InvalidInput("the history lacks terms of texts that were dropped because of max_features");
+  }
+  if (text->terms().n_texts() != state_.n_examples()) {
+    throw InvalidInput("the text features had been trained before the model, on texts that are not in its history");
   }
 }
 

@@ -31,6 +31,15 @@ class OnlineModel {
   void learn(const Inputs& x, const NamedLabels& y, std::span<const Real> weights, std::size_t threads,
              const std::function<void()>& poll = {});
 
+  /// Regrows the trees from the history (Regrowth). Until it returns, readers see the model as it was, and others may
+  /// train it. Calls `poll`, if given, regularly; an exception from it leaves the model unchanged. Throws InvalidInput
+  /// if the history does not have all examples.
+  void regrow(std::size_t threads, const std::function<void()>& poll = {});
+
+  /// Forgets the examples with these numbers, counted from 0, ascending: the model is then bit for bit the one that
+  /// never learnt them. Otherwise as regrow().
+  void forget(std::span<const std::uint64_t> numbers, std::size_t threads, const std::function<void()>& poll = {});
+
   /// Needs no lock, because it never changes.
   bool takes_texts() const { return takes_texts_; }
 
@@ -54,6 +63,9 @@ class OnlineModel {
 
  private:
   class Break;
+  class Turn;
+  class Pause;
+  class Rebuilding;
 
   class Reading {
    public:
@@ -75,12 +87,17 @@ class OnlineModel {
   };
 
   void expect_whole() const;
+  /// Throw InvalidInput unless the history has all examples, and all that is needed to learn them again.
+  void expect_history() const;
+  void expect_relearnable() const;
 
+  ModelParams params_;
   mutable Turns turns_;
   ModelState state_;
   Learner learner_;
   bool takes_texts_;
-  bool broken_ = false;  // training failed part-way
+  bool broken_ = false;         // training failed part-way
+  bool is_rebuilding_ = false;  // from its history; others may have a turn meanwhile
 };
 
 }  // namespace oplt

@@ -26,7 +26,7 @@ bool varies(Policy policy) { return policy == Policy::kRandom || policy == Polic
 
 // Comparisons are written so that NaN fails them.
 void validate(const ModelParams& params) {
-  const auto& [tree, learning, trees, warm_up, rows_have_norm_1] = params.forest;
+  const auto& [tree, learning, trees, history, first_regrowth, rows] = params.forest;
   expect(tree.alpha >= 0.0 && tree.alpha <= 1.0, "alpha");
   expect(tree.arity >= 2 && tree.arity <= tree.max_leaves, "arity");
   if (const auto* adagrad = std::get_if<AdaGradParams>(&learning)) {
@@ -39,7 +39,6 @@ void validate(const ModelParams& params) {
     expect(arow.sparsity >= 0 && std::isfinite(arow.sparsity), "sparsity");
   }
   expect(trees >= 1 && (trees == 1 || varies(tree.policy)), "trees");
-  expect(warm_up == 0 || varies(tree.policy), "warm_up");
 }
 
 void validate(const BatchParams& params) {

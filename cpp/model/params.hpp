@@ -5,15 +5,13 @@
 #include <cstdint>
 
 #include "batch/batch_params.hpp"
-#include "encode/row_builder.hpp"
-#include "forest/forest_learner.hpp"
+#include "forest/forest_params.hpp"
 #include "forest/search.hpp"
 
 namespace oplt {
 
 /// The settings of online training, by component. The defaults are defined in Python.
 struct ModelParams {
-  RowParams rows;
   ForestParams forest;
   std::uint32_t label_memory = 0;  // number of features kept for each label; 0 = no label memory
   bool calibrated = false;         // calibrate the probabilities of the trees, if there is no label memory

@@ -18,6 +18,8 @@ namespace oplt {
 namespace {
 
 constexpr std::size_t kCandidates = 20;  // from the tree, and as many from the memory, unless k is larger
+constexpr std::size_t kBeam = 10;        // of the search for the first candidates, which need not be the exact top 20
+constexpr std::size_t kBeamOfMany = 7;   // the same for each of several trees, which propose different candidates
 constexpr std::size_t kUnlimited = 100;  // initial number from each, if all labels above a threshold are requested
 constexpr std::size_t kGrowth = 4;       // then multiplied by this, as long as new candidates are above the threshold
 constexpr std::size_t kSurePlaces = 10;  // this many best candidates keep their ranks when more candidates are added
@@ -89,6 +91,10 @@ std::vector<double> softmax_of(std::vector<double> scores) {
   return scores;
 }
 
+std::size_t beam_for(std::size_t n_candidates, std::size_t n_trees) {
+  return n_candidates > kCandidates ? n_candidates : n_trees > 1 ? kBeamOfMany : kBeam;
+}
+
 std::size_t bucket(std::uint32_t count) {
   return std::min<std::size_t>(std::bit_width(std::max(count, 1U)) - 1, kBuckets - 1);
 }
@@ -126,7 +132,7 @@ void LabelRanker::add_candidates(const Forest& forest, RowView x, std::size_t n,
   renew_known();
   SearchParams params;
   params.top_k = n;
-  params.beam = beam > 0 ? beam : n;  // candidates need not be the exact top n
+  params.beam = beam > 0 ? beam : beam_for(n, forest.trees.size());
   for (const ScoredLabel& found : forest.search(x, params, scratch.search)) {
     add(found.label, found.probability);
   }

@@ -37,14 +37,14 @@ inline const LearningParams kRules[] = {adagrad(), adagrad(0.1F), arow(), arow(0
 
 inline ModelParams make_params(Policy policy = Policy::kBestGreedy, std::uint32_t arity = 2,
                                std::uint32_t max_leaves = 4, const LearningParams& learning = adagrad()) {
-  return {.rows = {.bias = 1, .normalize = true},
-          .forest = {.tree = {.policy = policy,
+  return {.forest = {.tree = {.policy = policy,
                               .alpha = 0.75,
                               .arity = arity,
                               .max_leaves = max_leaves,
                               .spread_new_labels = true,
                               .seed = 7},
-                     .learning = learning}};
+                     .learning = learning,
+                     .rows = {.bias = 1, .normalize = true}}};
 }
 
 /// Settings of a model whose only tree is tree `number` of a forest.
@@ -64,7 +64,7 @@ struct StreamExample {
   Example view() const { return {row(), labels, weight}; }
 };
 
-/// Ascending features below n_features and the bias, values of both signs.
+/// Ascending features below n_features, with values of both signs, and a bias of 1.
 inline StreamExample random_example(Random& random, std::uint32_t n_features) {
   StreamExample example{.features = {}, .values = {}, .labels = {}, .weight = 1};
   for (FeatureId feature = 0; feature < n_features; ++feature) {
@@ -77,6 +77,7 @@ inline StreamExample random_example(Random& random, std::uint32_t n_features) {
     const Real size = static_cast<Real>(random.below(1000) + 1) / 1000;
     example.values.push_back(random.below(3) == 0 ? -size : size);
   }
+  example.values.back() = 1;
   if (random.below(3) == 0) {
     example.weight = static_cast<Real>(random.below(40) + 1) / 10;
   }

@@ -53,15 +53,16 @@ struct Kind {
   }
 };
 
-/// A single tree, calibrated; a model of named features with all options, during its warm-up; the same for texts, after
-/// warm-up.
+/// A single tree, calibrated; a model of named features with all options, which is about to be regrown; the same for
+/// texts, without a history.
 inline std::vector<Kind> kinds() {
   Kind all{make_params(Policy::kBestGreedy, 2, 3, arow(0.5F)), {}};
   all.params.label_memory = 4;
   all.params.forest.trees = 2;
   Kind texts = all;
   texts.text = crowded_text();
-  all.params.forest.warm_up = kExamples + 2;
+  all.params.forest.history = 10 * kExamples;
+  all.params.forest.first_regrowth = kExamples;
   Kind one{make_params(Policy::kComplete, 2, 3), {}};
   one.params.calibrated = true;
   return {one, all, texts};

@@ -24,7 +24,7 @@ inline ModelState started(const ModelParams& params, const std::optional<TextPar
 }
 
 inline StateParams state_params(const ModelParams& params, const std::optional<TextParams>& text = {}) {
-  return {.rows = params.rows,
+  return {.rows = params.forest.rows,
           .link = link_of(params.forest.learning),
           .trees = params.forest.trees,
           .label_memory = params.label_memory,

@@ -35,7 +35,8 @@ ModelParams with_all() {
   ModelParams params = make_params(Policy::kBestGreedy, 3, 5, test::arow(0.5F));
   params.label_memory = 8;
   params.forest.trees = 2;
-  params.forest.warm_up = 70;
+  params.forest.history = 1000;
+  params.forest.first_regrowth = 40;
   return params;
 }
 
@@ -265,7 +266,7 @@ TEST("two writers and readers: a thread sees its own updates immediately, and no
                 {rows, {.names = labels, .numbers = {}}}, {}, threads);
   };
   ModelParams params = with_all();
-  params.forest.warm_up = 0;
+  params.forest.history = 0;
   OnlineModel alone(params, started(params));
   examples.update(alone, 0, kFirst);
   Expected expected{expected_of(alone, questions)};

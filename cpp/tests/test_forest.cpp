@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "base/error.hpp"
@@ -11,6 +14,7 @@
 #include "helpers.hpp"
 #include "learners.hpp"
 #include "tree/label_clustering.hpp"
+#include "tree/label_vectors.hpp"
 
 using namespace oplt;
 using oplt::test::make_params;
@@ -24,6 +28,7 @@ namespace {
 using Stream = std::vector<test::StreamExample>;
 
 constexpr std::uint32_t kFeatures = 1000;  // more than the streams have
+constexpr std::size_t kEverything = std::numeric_limits<std::size_t>::max();
 
 ModelParams three_trees(Policy policy = Policy::kBestGreedy) {
   ModelParams params = make_params(policy, 4, 6, test::arow(0.5F));
@@ -44,16 +49,26 @@ OnlineTree taught_alone(const ModelParams& params, const Stream& stream, LabelTr
 }
 
 /// A tree over the labels of the first examples.
-LabelTree clustered_start(const ModelParams& params, const Stream& stream) {
-  const std::span<const test::StreamExample> sample = std::span(stream).first(params.forest.warm_up);
-  std::uint32_t n_labels = 0;
+LabelTree clustered_start(const ModelParams& params, std::span<const test::StreamExample> sample) {
+  LabelSums sums(sample.size());
   for (const test::StreamExample& example : sample) {
-    n_labels = example.labels.empty() ? n_labels : std::max(n_labels, example.labels.back() + 1);
+    sums.add(std::span(example.features).first(example.features.size() - 1),  // without the bias
+             std::span(example.values).first(example.features.size() - 1), example.labels);
   }
+  LabelVectors vectors;
+  sums.advance(vectors, kEverything);
   const TreeParams& tree = params.forest.tree;
-  const TreeNodes nodes = cluster_labels(test::views(sample), n_labels, params.forest.rows_have_norm_1,
-                                         {tree.arity, tree.max_leaves}, tree.seed, 1);
+  LabelClustering clustering(vectors, {tree.arity, tree.max_leaves}, tree.seed);
+  clustering.advance(kEverything);
+  const TreeNodes nodes = clustering.take();
   return {nodes.parents, nodes.labels};
+}
+
+/// Regrown from the first 40 examples, after 50; from 80, after 100; from 160, after 200; and so on.
+ModelParams regrowing(ModelParams params) {
+  params.forest.history = 1'000'000;
+  params.forest.first_regrowth = 40;
+  return params;
 }
 
 /// The file of a forest with only this tree.
@@ -94,7 +109,7 @@ std::map<LabelId, Real> true_means(const Forest& forest, RowView x) {
 }
 
 OnlineForest reloaded(const ModelParams& params, const OnlineForest& forest) {
-  return {params, saved_bytes(*forest), kFeatures};
+  return {params, saved_bytes(*forest), kFeatures, forest.history()};
 }
 
 }  // namespace
@@ -225,95 +240,147 @@ TEST("a forest with the wrong number of trees, or with a given tree among severa
                     ForestLearner(of_tree(params, 0).forest).expect_learnable(*forest));
   CHECK_THROWS_WITH(InvalidParameter, "trees=1", ForestLearner(params.forest).start(LabelTree()));
   params = make_params();
-  params.forest.warm_up = 5;
-  CHECK_THROWS_WITH(InvalidParameter, "warm_up=0", ForestLearner(params.forest).start(LabelTree()));
+  params.forest.history = 5;
+  CHECK_THROWS_WITH(InvalidParameter, "history=0", ForestLearner(params.forest).start(LabelTree()));
 }
 
-TEST("after a warm-up, trees equal those that start from clustered labels and learn the same stream") {
-  const Stream stream = test::random_stream(8, 300);
-  for (const bool normalize : {true, false}) {  // the random rows do not have norm 1
-    ModelParams params = three_trees();
-    params.forest.rows_have_norm_1 = normalize;
-    params.forest.warm_up = 120;
-    const OnlineForest forest = taught(params, stream, 2);
+TEST("regrown trees equal those that start from clustered labels and learn the same stream") {
+  const Stream stream = test::random_stream(8, 500);
+  for (const std::size_t n : {50U, 51U, 99U, 100U, 199U, 200U, 399U, 400U, 500U}) {
+    const ModelParams params = regrowing(three_trees());
+    const Stream begin(stream.begin(), stream.begin() + static_cast<std::ptrdiff_t>(n));
+    const OnlineForest forest = taught(params, begin, 2);
+    const std::size_t regrown_at = n < 100 ? 40 : n < 200 ? 80 : n < 400 ? 160 : 320;
+    CHECK_EQ(forest->regrown_at, regrown_at);
     for (std::uint32_t i = 0; i < params.forest.trees; ++i) {
       const ModelParams own = of_tree(params, i);
-      CHECK(saved_bytes(forest->trees[i]) == saved_bytes(*taught_alone(own, stream, clustered_start(own, stream))));
+      const LabelTree start = clustered_start(own, std::span(stream).first(regrown_at));
+      CHECK(saved_bytes(forest->trees[i]) == saved_bytes(*taught_alone(own, begin, start)));
     }
-    CHECK_EQ(forest->n_examples(), stream.size());
+    CHECK_EQ(forest->n_examples(), n);
   }
 }
 
-TEST("until its end, a warm-up changes nothing except that examples are kept") {
-  const Stream stream = test::random_stream(9, 100);
-  ModelParams params = three_trees();
-  const OnlineForest cold = taught(params, stream);
-  params.forest.warm_up = 101;
-  OnlineForest warming = taught(params, stream);
-  for (std::uint32_t i = 0; i < params.forest.trees; ++i) {
-    CHECK(saved_bytes(warming->trees[i]) == saved_bytes(cold->trees[i]));
-  }
-  CHECK_EQ(cold->warm_up->memory_bytes(), 0U);
-  CHECK_EQ(warming->warm_up->size(), 100U);
-  CHECK(warming->warm_up->memory_bytes() > 0);
-  warming.learn(test::random_stream(10, 1));
-  CHECK_EQ(warming->warm_up->size(), 0U);
-  CHECK_EQ(warming->warm_up->memory_bytes(), 0U);
+TEST("until the first regrown trees take over, the trees only grow") {
+  const Stream stream = test::random_stream(9, 50);
+  const OnlineForest grown = taught(three_trees(), stream);
+  OnlineForest regrown = taught(regrowing(three_trees()), {stream.begin(), stream.end() - 1});
+  CHECK(saved_bytes(*regrown) == saved_bytes(*taught(three_trees(), {stream.begin(), stream.end() - 1})));
+  CHECK_EQ(regrown->regrown_at, 0U);
+  regrown.learn(stream.back());
+  CHECK_EQ(regrown->regrown_at, 40U);
+  CHECK(saved_bytes(*regrown) != saved_bytes(*grown));
 }
 
-TEST("a warm-up does not depend on the threads, on how the stream is split, nor on being saved during it") {
-  const Stream stream = test::random_stream(11, 200);
-  ModelParams params = three_trees();
-  params.forest.warm_up = 75;
+TEST("regrown trees do not depend on the threads, on how the stream is split, nor on being saved meanwhile") {
+  const Stream stream = test::random_stream(11, 410);
+  const ModelParams params = regrowing(three_trees());
   const OnlineForest expected = taught(params, stream);
-  for (const std::size_t step : {1U, 25U, 40U}) {
-    OnlineForest in_parts(params);
-    for (std::size_t begin = 0; begin < stream.size(); begin += step) {
-      in_parts.learn(std::span(stream).subspan(begin, step), 1 + begin % 3);
-      in_parts = reloaded(params, in_parts);
+  for (const std::size_t step : {1U, 7U, 45U, 130U}) {
+    for (const bool reloads : {false, true}) {
+      OnlineForest in_parts(params);
+      for (std::size_t begin = 0; begin < stream.size(); begin += step) {
+        in_parts.learn(std::span(stream).subspan(begin, std::min(step, stream.size() - begin)), 1 + begin % 3);
+        if (reloads) {
+          in_parts = reloaded(params, in_parts);
+        }
+      }
+      CHECK(saved_bytes(*in_parts) == saved_bytes(*expected));
     }
-    CHECK(saved_bytes(*in_parts) == saved_bytes(*expected));
   }
 }
 
-TEST("a warm-up over examples without labels leaves a tree that can grow") {
-  Stream stream = test::random_stream(12, 60);
-  ModelParams params = make_params();
-  params.forest.warm_up = 10;
-  for (std::size_t i = 0; i < 10; ++i) {
+TEST("trees can be regrown at any time, and then again when the stream has doubled") {
+  const Stream stream = test::random_stream(15, 300);
+  ModelParams params = regrowing(three_trees());
+  for (const std::size_t n : {0U, 1U, 45U, 60U, 110U}) {  // 45 and 110: others are just being regrown
+    OnlineForest forest = taught(params, {stream.begin(), stream.begin() + static_cast<std::ptrdiff_t>(n)});
+    forest.regrow(2);
+    CHECK_EQ(forest->regrown_at, n);
+    const std::size_t next = n < 20 ? 40 : 2 * n;
+    const std::size_t most = next + next / 4 - 1;
+    forest.learn(std::span(stream).subspan(n, most - n));
+    const Stream learnt(stream.begin(), stream.begin() + static_cast<std::ptrdiff_t>(most));
+    for (std::uint32_t i = 0; i < params.forest.trees; ++i) {
+      const ModelParams own = of_tree(params, i);
+      CHECK(saved_bytes(forest->trees[i]) ==
+            saved_bytes(*taught_alone(own, learnt, clustered_start(own, std::span(stream).first(n)))));
+    }
+    CHECK_EQ(forest->regrown_at, n);
+    forest.learn(stream[most]);
+    CHECK_EQ(forest->regrown_at, next);
+  }
+}
+
+TEST("a regrowth on request can be interrupted, and examples that arrive meanwhile are learnt") {
+  const Stream stream = test::random_stream(16, 120);
+  const ModelParams params = make_params();
+  OnlineForest forest = taught(params, {stream.begin(), stream.begin() + 100});
+  const auto before = saved_bytes(*forest);
+  for (int n = 1; n < 100; n *= 3) {
+    int n_left = n;
+    const auto stop = [&] {
+      if (--n_left == 0) {
+        throw std::runtime_error("enough");
+      }
+    };
+    CHECK_THROWS_WITH(std::runtime_error, "enough", forest.regrow(1, stop));
+    CHECK(saved_bytes(*forest) == before);
+  }
+  std::size_t n_learnt = 100;
+  forest.regrow(1, [&] {
+    if (n_learnt < stream.size()) {
+      forest.learn(stream[n_learnt++]);
+    }
+  });
+  CHECK_EQ(n_learnt, stream.size());
+  CHECK_EQ(forest->regrown_at, 100U);
+  const LabelTree start = clustered_start(params, std::span(stream).first(100));
+  CHECK(saved_bytes(forest->trees[0]) == saved_bytes(*taught_alone(params, stream, start)));
+}
+
+TEST("examples without labels leave a tree that can grow") {
+  Stream stream = test::random_stream(12, 90);
+  for (std::size_t i = 0; i < 40; ++i) {
     stream[i].labels.clear();
   }
-  CHECK(saved_bytes(*taught(params, stream)) == saved_as_forest(*taught_alone(make_params(), stream)));
+  const OnlineForest forest = taught(regrowing(make_params()), stream);
+  CHECK_EQ(forest->regrown_at, 40U);
+  CHECK(saved_bytes(forest->trees[0]) == saved_bytes(*taught_alone(make_params(), stream)));
 }
 
-TEST("kept examples that do not match the warm-up are rejected") {
-  ModelParams params = make_params();
-  params.forest.warm_up = 30;
-  const OnlineForest warming = taught(params, test::random_stream(13, 20));
-  OnlineForest(params, saved_bytes(*warming), kFeatures);
-  for (const std::uint32_t warm_up : {0U, 10U, 20U}) {
-    params.forest.warm_up = warm_up;
-    CHECK_THROWS_WITH(FormatError, "kept for the warm-up", OnlineForest(params, saved_bytes(*warming), kFeatures));
+TEST("only best-greedy trees are regrown beside the stream, and only within the limit of the history") {
+  const Stream stream = test::random_stream(13, 120);
+  for (const Policy policy : test::kGrowingPolicies) {
+    const OnlineForest forest = taught(regrowing(make_params(policy)), stream);
+    CHECK_EQ(forest->regrown_at, policy == Policy::kBestGreedy ? 80U : 0U);
   }
-  params.forest.warm_up = 0;
-  const OnlineForest cold = taught(params, test::random_stream(13, 20));
-  params.forest.warm_up = 30;
-  CHECK_THROWS_WITH(FormatError, "kept for the warm-up", OnlineForest(params, saved_bytes(*cold), kFeatures));
+  ModelParams params = regrowing(make_params());
+  for (const std::uint64_t history : {0U, 49U, 50U, 99U, 100U}) {
+    params.forest.history = history;
+    CHECK_EQ(taught(params, stream)->regrown_at, history < 50 ? 0U : history < 100 ? 40U : 80U);
+  }
 }
 
-TEST("copies of a forest do not change, even at the end of a warm-up") {
+TEST("copies of a forest do not change, even when regrown trees take over") {
   const Stream stream = test::random_stream(14, 120);
-  ModelParams params = three_trees();
-  params.forest.warm_up = 60;
+  const ModelParams params = regrowing(three_trees());
   OnlineForest forest(params);
   std::vector<Forest> copies;
-  for (std::size_t begin = 0; begin < stream.size(); begin += 20) {
+  for (std::size_t begin = 0; begin < stream.size(); begin += 10) {
     copies.push_back(*forest);
-    forest.learn(std::span(stream).subspan(begin, 20), 2);
+    forest.learn(std::span(stream).subspan(begin, 10), 2);
   }
   for (std::size_t i = 0; i < copies.size(); ++i) {
     CHECK(saved_bytes(copies[i]) ==
-          saved_bytes(*taught(params, {stream.begin(), stream.begin() + 20 * static_cast<std::ptrdiff_t>(i)})));
+          saved_bytes(*taught(params, {stream.begin(), stream.begin() + 10 * static_cast<std::ptrdiff_t>(i)})));
   }
   CHECK(saved_bytes(*forest) == saved_bytes(*taught(params, stream)));
+}
+
+TEST("a forest that was regrown from more examples than it has learnt is rejected") {
+  Forest forest = *taught(make_params(), test::random_stream(17, 20));
+  OnlineForest(make_params(), saved_bytes(forest), kFeatures);
+  forest.regrown_at = 21;
+  CHECK_THROWS_WITH(FormatError, "more examples than", OnlineForest(make_params(), saved_bytes(forest), kFeatures));
 }

@@ -162,27 +162,41 @@ TEST("trees are the same on every machine") {
   CHECK_EQ(digest(shuffled_tree(300, {3, 6}, 1)), 11909725295331847828U);
 }
 
-TEST("encoded examples give the same tree as named examples") {
+TEST("encoded examples give the same tree as named examples, however small the steps are") {
   Examples examples = topics(10, 300, 2);
   for (std::size_t i = 0; i < examples.values.size(); ++i) {
     examples.values[i] = static_cast<Real>(i % 7 + 1) / 3;
   }
-  for (const bool normalize : {true, false}) {
+  const TreeNodes expected = examples.clustered({3, 6}, 7).nodes;
+  for (const std::size_t step : {1U, 100U, 1'000'000U}) {
     Vocabulary features;
     Vocabulary labels;
-    RowBuilder builder;
-    SpanPool<LabelId> label_sets;
     std::vector<std::uint32_t> ids;
-    std::vector<Example> by_id;
+    std::vector<LabelId> label_ids;
+    LabelSums sums(examples.size());
     for (std::size_t i = 0; i < examples.size(); ++i) {
       features.add_row(examples.x().names, examples.x().bounds.begin(i), examples.x().bounds.end(i), ids);
-      const RowView row = builder.build(ids, examples.x().bounds.row(examples.x().values, i), {true, normalize});
-      labels.add_row(examples.y().names, examples.y().bounds.begin(i), examples.y().bounds.end(i), ids);
-      by_id.push_back({row, keep_distinct(ids, label_sets), 2});
+      labels.add_row(examples.y().names, examples.y().bounds.begin(i), examples.y().bounds.end(i), label_ids);
+      std::sort(label_ids.begin(), label_ids.end());
+      label_ids.erase(std::unique(label_ids.begin(), label_ids.end()), label_ids.end());
+      sums.add(ids, examples.x().bounds.row(examples.x().values, i), label_ids);
     }
-    const TreeNodes expected = examples.clustered({3, 6}, 7).nodes;
-    CHECK(same(cluster_labels(by_id, labels.size(), normalize, {3, 6}, 7, 2), expected));
+    LabelVectors vectors;
+    while (!sums.advance(vectors, step)) {
+    }
+    LabelClustering clustering(vectors, {3, 6}, 7);
+    while (!clustering.advance(step)) {
+    }
+    CHECK(same(clustering.take(), expected));
   }
+}
+
+TEST("no labels make a tree of one node, also in steps") {
+  LabelVectors vectors;
+  CHECK(LabelSums(0).advance(vectors, 1));
+  LabelClustering clustering(vectors, {2, 2}, 1);
+  CHECK(clustering.advance(1));
+  CHECK_EQ(clustering.take().parents.size(), 1U);
 }
 
 TEST("labels with equal or empty vectors are divided evenly") {

@@ -73,13 +73,13 @@ TEST("memory use is reported for the parts that a model has") {
   CHECK(!tree_alone.label_counts());
 
   params.label_memory = 8;
-  params.forest.warm_up = 61;
+  params.forest.history = 1000;
   const ModelState with_all = taught(params, examples);
   const MemoryUse all = with_all.memory_use();
-  CHECK(all.label_memory > 0 && all.warm_up > 0);
-  CHECK_EQ(all.total(), all.trees + all.label_names + all.features + all.label_memory + all.warm_up);
+  CHECK(all.label_memory > 0 && all.history > 0);
+  CHECK_EQ(all.total(), all.trees + all.label_names + all.features + all.label_memory + all.history);
   const MemoryUse in_file = loaded(params, saved_bytes(with_all)).memory_use();
-  CHECK_EQ(in_file.warm_up + in_file.label_names + in_file.features, 0U);
+  CHECK_EQ(in_file.history + in_file.label_names + in_file.features, 0U);
   CHECK(in_file.total() < all.total());
 }
 
@@ -100,7 +100,7 @@ TEST("a model for prediction gives the same predictions in less memory, also whe
   ModelParams params = make_params(Policy::kBestGreedy, 3, 6);
   params.label_memory = 8;
   params.forest.trees = 2;
-  params.forest.warm_up = 300;
+  params.forest.history = 1000;
   const ModelState state = taught(params, examples);
   const ModelState small = state.for_prediction(0);
   CHECK(ask(small, examples.rows()) == ask(state, examples.rows()));

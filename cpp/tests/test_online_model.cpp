@@ -236,3 +236,99 @@ TEST("busy readers do not keep the writer from its turn") {
     reader.join();
   }
 }
+
+TEST("regrowing changes the trees, and neither the label memory nor the ranking nor the names") {
+  const NamedExamples examples(4, 120);
+  ModelParams params = make_params(Policy::kBestGreedy, 3, 5, test::arow(0.5F));
+  params.label_memory = 8;
+  params.forest.history = 1000;
+  OnlineModel model(params, started(params));
+  examples.update(model, 0, 100);
+  const ModelState before = model.snapshot();
+  model.regrow(2);
+  const ModelState after = model.snapshot();
+  CHECK(saved_bytes(**after.ranker) == saved_bytes(**before.ranker));
+  CHECK(saved_bytes(*after.labels) == saved_bytes(*before.labels));
+  CHECK(saved_bytes(*after.history) == saved_bytes(*before.history));
+  CHECK(saved_bytes(after.forest) != saved_bytes(before.forest));
+  CHECK_EQ(after.n_examples(), 100U);
+  OnlineModel going_on(params, loaded(params, saved_bytes(model)));
+  examples.update(model, 100, 20);
+  examples.update(going_on, 100, 20);
+  CHECK(saved_bytes(going_on) == saved_bytes(model));
+}
+
+TEST("a model that forgets equals one that never learnt these examples; examples learnt meanwhile are kept") {
+  const NamedExamples examples(5, 4000);
+  ModelParams params = make_params(Policy::kBestGreedy, 3, 5, test::arow(0.5F));
+  params.label_memory = 8;
+  params.forest.history = 10'000;
+  params.forest.first_regrowth = 100;
+  OnlineModel expected(params, started(params));
+  examples.update(expected, 0, 7);
+  examples.update(expected, 8, 3992);
+  OnlineModel model(params, started(params));
+  examples.update(model, 0, 3900);
+  bool has_learnt = false;
+  const auto poll = [&] {
+    if (!has_learnt) {
+      has_learnt = true;
+      CHECK_THROWS_WITH(InvalidInput, "being rebuilt", model.regrow(1));
+      examples.update(model, 3900, 100);
+    }
+  };
+  const std::vector<std::uint64_t> numbers{7};
+  model.forget(numbers, 1, poll);
+  if (!has_learnt) {  // it was over before the first poll
+    examples.update(model, 3900, 100);
+  }
+  CHECK(saved_bytes(model) == saved_bytes(expected));
+}
+
+TEST("a model without a history, or one that has ended, cannot be rebuilt and stays as it was") {
+  const NamedExamples examples(6, 40);
+  for (const std::uint64_t history : {0U, 39U}) {
+    ModelParams params = make_params();
+    params.forest.history = history;
+    OnlineModel model(params, started(params));
+    examples.update(model);
+    const auto before = saved_bytes(model);
+    CHECK_THROWS_WITH(InvalidInput, "no history", model.regrow(1));
+    CHECK_THROWS_WITH(InvalidInput, "no history", model.forget({}, 1));
+    CHECK(saved_bytes(model) == before);
+    CHECK_EQ(model.snapshot().history->size(), 0U);
+    examples.update(model);
+  }
+}
+
+TEST("an exception from poll ends the rebuilding and leaves the model as it was") {
+  const NamedExamples examples(9, 30'000);
+  ModelParams params = make_params();
+  params.forest.history = 100'000;
+  OnlineModel model(params, started(params));
+  examples.update(model);
+  const auto before = saved_bytes(model);
+  const auto poll = [] { throw InvalidInput("Ctrl-C"); };
+  const std::vector<std::uint64_t> numbers{7};
+  CHECK_THROWS_WITH(InvalidInput, "Ctrl-C", model.regrow(2, poll));
+  CHECK_THROWS_WITH(InvalidInput, "Ctrl-C", model.forget(numbers, 2, poll));
+  CHECK(saved_bytes(model) == before);
+  examples.update(model, 0, 10);
+  CHECK_EQ(model.snapshot().n_examples(), 30'010U);
+}
+
+TEST("a history that does not match the settings is rejected") {
+  const NamedExamples examples(6, 40);
+  ModelParams params = make_params();
+  params.forest.history = 1000;
+  OnlineModel model(params, started(params));
+  examples.update(model);
+  for (const std::uint64_t history : {0U, 39U}) {
+    ModelParams others = params;
+    others.forest.history = history;
+    CHECK_THROWS_WITH(FormatError, "number of examples in the history", OnlineModel(others, model.snapshot()));
+  }
+  ModelState without = model.snapshot();
+  without.history = {};
+  CHECK_THROWS_WITH(FormatError, "number of examples in the history", OnlineModel(params, without));
+}

@@ -168,7 +168,8 @@ ModelParams with_memory() {
 ModelParams with_all() {
   ModelParams params = with_memory();
   params.forest.trees = 2;
-  params.forest.warm_up = 30;
+  params.forest.history = 1000;
+  params.forest.first_regrowth = 24;
   return params;
 }
 

@@ -84,9 +84,6 @@ TEST("options beyond the paper are rejected where they would have no effect") {
     validate(params);
     params.forest.trees = 2;
     CHECK_THROWS_WITH(InvalidParameter, "trees", validate(params));
-    params = make_params(policy);
-    params.forest.warm_up = 5;
-    CHECK_THROWS_WITH(InvalidParameter, "warm_up", validate(params));
   }
 }
 

@@ -35,7 +35,7 @@ Plt load(const std::vector<std::byte>& file) {
 
 std::vector<std::byte> saved_tree() {
   OnlineTree model(make_params(Policy::kBestGreedy, 3, 5));
-  model.learn(random_stream(1, 60));
+  model.learn(random_stream(5, 60));
   return saved_bytes(*model);
 }
 

@@ -61,14 +61,16 @@ std::vector<Kind> kinds() {
   memory.params.label_memory = 8;
   Kind trees{make_params(Policy::kRandom, 4, 6), {}};
   trees.params.forest.trees = 3;
-  Kind warm_up{make_params(), {}};
-  warm_up.params.forest.warm_up = 70;
+  Kind regrown{make_params(), {}};
+  regrown.params.forest.history = 1000;
+  regrown.params.forest.first_regrowth = 40;
   Kind all{make_params(Policy::kBestGreedy, 3, 5, test::arow(0.5F)), test::crowded_text()};
   all.params.label_memory = 8;
   all.params.forest.trees = 2;
-  all.params.forest.warm_up = 70;
+  all.params.forest.history = 1000;
+  all.params.forest.first_regrowth = 40;
   Kind texts{make_params(), test::kPlainText};
-  result.insert(result.end(), {memory, trees, warm_up, all, texts});
+  result.insert(result.end(), {memory, trees, regrown, all, texts});
   return result;
 }
 

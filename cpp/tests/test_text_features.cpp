@@ -47,7 +47,8 @@ ModelParams with_all_switches() {
   ModelParams params = make_params();
   params.label_memory = 8;
   params.forest.trees = 2;
-  params.forest.warm_up = 70;
+  params.forest.history = 1000;
+  params.forest.first_regrowth = 40;
   return params;
 }
 
@@ -216,10 +217,11 @@ TEST("a model of texts is the same whether trained one by one, in batches, on th
   }
 }
 
-TEST("kept texts are stored as the rows with which they were learnt") {
+TEST("trees are regrown from the rows with which texts were learnt") {
   const LabelledTexts stream(60);
   ModelParams params = make_params();
-  params.forest.warm_up = 60;
+  params.forest.history = 1000;
+  params.forest.first_regrowth = 40;
   OnlineModel model(params, started(params, crowded_text()));
   test::OnlineForest expected(params);
   TextFeatures features(crowded_text());
@@ -231,7 +233,7 @@ TEST("kept texts are stored as the rows with which they were learnt") {
     stream.update(model, i, i + 1, 1);
     features.learn(stream.views[i], text);
     row_builder.clear();
-    const RowView row = row_builder.build(text.ids, text.values, params.rows);
+    const RowView row = row_builder.build(text.ids, text.values, params.forest.rows);
     LabelId& id = ids[static_cast<std::size_t>(stream.labels[i])];
     id = id == kNone ? n_ids++ : id;
     expected.learn(test::StreamExample{
@@ -240,10 +242,10 @@ TEST("kept texts are stored as the rows with which they were learnt") {
   CHECK(saved_bytes(model.snapshot().forest) == saved_bytes(*expected));
 }
 
-TEST("a kept text with unknown features is rejected") {
+TEST("a history of texts with unknown features is rejected") {
   const LabelledTexts stream(40);
   ModelParams one_tree = make_params();
-  one_tree.forest.warm_up = 70;
+  one_tree.forest.history = 1000;
   for (const ModelParams& params : {with_all_switches(), one_tree}) {
     OnlineModel model(params, started(params, kPlainText));
     stream.update(model, 0, 40, 1);
@@ -252,13 +254,13 @@ TEST("a kept text with unknown features is rejected") {
     state.encoder = Shared(Encoder(TextFeatures(kPlainText)));
     CHECK_THROWS_WITH(FormatError, "feature that the model does not have",
                       loaded(params, saved_bytes(state), kPlainText));
-    for (Plt& tree : state.forest.trees) {  // so that only the kept examples have the feature
+    for (Plt& tree : state.forest.trees) {  // so that only the history has the feature
       tree = tree.for_prediction(1e30F);
     }
     state.ranker.reset();
     ModelParams without_memory = params;
     without_memory.label_memory = 0;
-    CHECK_THROWS_WITH(FormatError, "kept", loaded(without_memory, saved_bytes(state), kPlainText));
+    CHECK_THROWS_WITH(FormatError, "history", loaded(without_memory, saved_bytes(state), kPlainText));
   }
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kLeastGain = 1e-4;  // stop if a round of 2-means gains less mean similarity; Parabel's value
 
-/// Balanced spherical 2-means, with the working memory of one thread.
+/// Balanced spherical 2-means, in small steps, with the working memory of one thread.
 class Bisection {
  public:
   explicit Bisection(const LabelVectors& vectors)
@@ -32,33 +32,79 @@ class Bisection {
         first_(vectors.n_features()),
         direction_(vectors.n_features()) {}
 
-  /// Splits the labels into two clusters and moves the first one, of n_first labels, to the front. Within each cluster
-  /// the order is kept.
-  void split(std::span<LabelId> labels, std::size_t n_first, Random random, const std::function<void()>& check) {
-    for (const LabelId label : labels) {
-      total_.add(vectors_[label]);
+  /// Begins to split the labels into two clusters. In the end the first one, of n_first labels, is at the front. Within
+  /// each cluster the order is kept.
+  void begin(std::span<LabelId> labels, std::size_t n_first, Random random) {
+    labels_ = labels;
+    n_first_ = n_first;
+    random_ = random;
+    similarity_ = -std::numeric_limits<double>::infinity();
+    phase_ = Phase::kAddUp;
+    next_ = 0;
+  }
+
+  /// Visits labels until about `n_values` of their values have been processed, and subtracts these. Returns whether the
+  /// clusters are final.
+  bool advance(std::size_t& n_values) {
+    for (;;) {
+      for (; next_ < labels_.size(); ++next_) {
+        if (n_values == 0) {
+          return false;
+        }
+        const RowView x = vectors_[labels_[next_]];
+        visit(x);
+        n_values -= std::min(n_values, x.size() + 1);
+      }
+      next_ = 0;
+      if (finish_phase()) {
+        return true;
+      }
     }
-    draw_centroids(labels, random);
-    double before = -std::numeric_limits<double>::infinity();
-    for (bool improves = true; improves;) {
-      check();
-      assign(labels, n_first);
-      const double similarity = move_centroids(labels);
-      improves = similarity - before >= kLeastGain;
-      before = similarity;
-    }
-    reorder(labels);
-    clear();
   }
 
  private:
+  enum class Phase { kAddUp, kAssign, kMove };  // each visits all labels; the last two alternate
+
+  void visit(RowView x) {
+    if (phase_ == Phase::kAddUp) {
+      total_.add(x);
+    } else if (phase_ == Phase::kAssign) {
+      ranked_.emplace_back(-along_direction(x), static_cast<std::uint32_t>(next_));
+    } else if (is_first_[next_] != 0) {
+      for (std::size_t j = 0; j < x.size(); ++j) {
+        first_[x.features[j]] += static_cast<double>(x.values[j]);
+      }
+    }
+  }
+
+  bool finish_phase() {
+    if (phase_ == Phase::kAddUp) {
+      draw_centroids();
+      ranked_.clear();
+      phase_ = Phase::kAssign;
+    } else if (phase_ == Phase::kAssign) {
+      assign();
+      phase_ = Phase::kMove;
+    } else {
+      const double before = std::exchange(similarity_, move_centroids());
+      if (similarity_ - before < kLeastGain) {
+        reorder();
+        clear();
+        return true;
+      }
+      ranked_.clear();
+      phase_ = Phase::kAssign;
+    }
+    return false;
+  }
+
   /// Starts from two different random labels.
-  void draw_centroids(std::span<const LabelId> labels, Random& random) {
-    const auto n = static_cast<std::uint32_t>(labels.size());
-    const std::uint32_t one = random.below(n);
-    const std::uint32_t other = (one + 1 + random.below(n - 1)) % n;
+  void draw_centroids() {
+    const auto n = static_cast<std::uint32_t>(labels_.size());
+    const std::uint32_t one = random_.below(n);
+    const std::uint32_t other = (one + 1 + random_.below(n - 1)) % n;
     for (const auto& [position, sign] : {std::pair(one, Real{1}), std::pair(other, Real{-1})}) {
-      const RowView centroid = vectors_[labels[position]];
+      const RowView centroid = vectors_[labels_[position]];
       for (std::size_t i = 0; i < centroid.size(); ++i) {
         direction_[centroid.features[i]] += sign * centroid.values[i];
       }
@@ -67,15 +113,14 @@ class Bisection {
 
   /// The n_first labels with the strongest preference for the first centroid become the first cluster: for these
   /// centroids, no other balanced assignment has a higher total similarity. Ties are broken by position.
-  void assign(std::span<const LabelId> labels, std::size_t n_first) {
-    ranked_.clear();
-    for (std::uint32_t i = 0; i < labels.size(); ++i) {
-      ranked_.emplace_back(-along_direction(vectors_[labels[i]]), i);
-    }
-    std::nth_element(ranked_.begin(), ranked_.begin() + static_cast<std::ptrdiff_t>(n_first), ranked_.end());
-    is_first_.assign(labels.size(), 0);
-    for (std::size_t i = 0; i < n_first; ++i) {
+  void assign() {
+    std::nth_element(ranked_.begin(), ranked_.begin() + static_cast<std::ptrdiff_t>(n_first_), ranked_.end());
+    is_first_.assign(labels_.size(), 0);
+    for (std::size_t i = 0; i < n_first_; ++i) {
       is_first_[ranked_[i].second] = 1;
+    }
+    for (const FeatureId feature : total_.features()) {
+      first_[feature] = 0.0;
     }
   }
 
@@ -101,18 +146,7 @@ class Bisection {
 
   /// Returns the mean similarity of the labels to their centroids. A centroid is the sum of its cluster, scaled to norm
   /// 1, so the cluster's total similarity to it is the norm of the sum.
-  double move_centroids(std::span<const LabelId> labels) {
-    for (const FeatureId feature : total_.features()) {
-      first_[feature] = 0.0;
-    }
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      if (is_first_[i] != 0) {
-        const RowView x = vectors_[labels[i]];
-        for (std::size_t j = 0; j < x.size(); ++j) {
-          first_[x.features[j]] += static_cast<double>(x.values[j]);
-        }
-      }
-    }
+  double move_centroids() {
     double squares[2] = {};
     for (const FeatureId feature : total_.features()) {
       const double second = total_[feature] - first_[feature];
@@ -125,15 +159,15 @@ class Bisection {
       const double second = total_[feature] - first_[feature];
       direction_[feature] = static_cast<Real>(first_[feature] * scales[0] - second * scales[1]);
     }
-    return (norms[0] + norms[1]) / static_cast<double>(labels.size());
+    return (norms[0] + norms[1]) / static_cast<double>(labels_.size());
   }
 
   /// 0 for a cluster of empty vectors, which is similar to nothing.
   static double inverse(double norm) { return norm > 0.0 ? 1.0 / norm : 0.0; }
 
-  void reorder(std::span<LabelId> labels) {
-    former_.assign(labels.begin(), labels.end());
-    auto next = labels.begin();
+  void reorder() {
+    former_.assign(labels_.begin(), labels_.end());
+    auto next = labels_.begin();
     for (const bool first : {true, false}) {
       for (std::size_t i = 0; i < former_.size(); ++i) {
         if ((is_first_[i] != 0) == first) {
@@ -151,6 +185,12 @@ class Bisection {
   }
 
   const LabelVectors& vectors_;
+  std::span<LabelId> labels_;
+  std::size_t n_first_ = 0;
+  Random random_{0};
+  double similarity_ = 0;  // mean similarity of the labels to their centroids
+  Phase phase_ = Phase::kAddUp;
+  std::size_t next_ = 0;                                  // position of the next label to visit
   SparseSum total_;                                       // sum of all labels that are being split
   std::vector<double> first_;                             // sum of the first cluster
   std::vector<Real> direction_;                           // the first centroid minus the second
@@ -175,27 +215,30 @@ struct Group {
 /// take about log2(arity) rounds. The groups of a round are independent of each other.
 class TreeGrower {
  public:
-  using SplitGroups = std::function<void(std::span<const Group>, std::span<LabelId> order)>;
-
-  TreeGrower(std::vector<LabelId> order, BalancedShape shape) : order_(std::move(order)), shape_(shape) {}
-
-  TreeNodes grow(const SplitGroups& split) {
+  TreeGrower(std::vector<LabelId> order, BalancedShape shape) : order_(std::move(order)), shape_(shape) {
     if (order_.empty()) {
       add_node(kNone, kNone);
     } else {
       add_child(0, order_.size(), kNone);
     }
-    while (!groups_.empty()) {
-      const std::vector<Group> round = std::exchange(groups_, {});
-      split(round, order_);
-      for (const Group& group : round) {
-        const std::uint32_t n_first_parts = group.n_first_parts();
-        add_part({group.begin, group.middle(), n_first_parts, group.node});
-        add_part({group.middle(), group.end, group.n_parts - n_first_parts, group.node});
-      }
-    }
-    return std::move(nodes_);
   }
+
+  /// The groups of this round, which are to be split; none if the tree is complete.
+  std::span<const Group> groups() const { return groups_; }
+  std::span<LabelId> labels_of(const Group& group) {
+    return std::span(order_).subspan(group.begin, group.end - group.begin);
+  }
+
+  void finish_round() {
+    const std::vector<Group> round = std::exchange(groups_, {});
+    for (const Group& group : round) {
+      const std::uint32_t n_first_parts = group.n_first_parts();
+      add_part({group.begin, group.middle(), n_first_parts, group.node});
+      add_part({group.middle(), group.end, group.n_parts - n_first_parts, group.node});
+    }
+  }
+
+  TreeNodes take() { return std::move(nodes_); }
 
  private:
   NodeId add_node(NodeId parent, LabelId label) {
@@ -239,32 +282,93 @@ std::vector<LabelId> all_labels(std::size_t n) {
   return labels;
 }
 
+/// Seeds for the groups of a round, in order, so that the result depends neither on the threads nor on the steps.
+std::vector<Random> seeds_for(std::size_t n_groups, Random& random) {
+  std::vector<Random> seeds;
+  for (std::size_t i = 0; i < n_groups; ++i) {
+    seeds.emplace_back(random.next());
+  }
+  return seeds;
+}
+
 TreeNodes cluster(const LabelVectors& vectors, BalancedShape shape, std::uint64_t seed, std::size_t threads,
                   const std::function<void()>& poll) {
   Random random(seed);
   Interruption interruption(poll);
   LeftInChild<std::vector<std::unique_ptr<Bisection>>> workers;
-  const auto split = [&](std::span<const Group> groups, std::span<LabelId> order) {
-    std::vector<Random> randoms;  // seeded in order, so that the result does not depend on the threads
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-      randoms.emplace_back(random.next());
-    }
+  TreeGrower grower(all_labels(vectors.n_labels()), shape);
+  for (std::span<const Group> groups = grower.groups(); !groups.empty(); groups = grower.groups()) {
+    const std::vector<Random> seeds = seeds_for(groups.size(), random);
     workers->resize(std::max(workers->size(), std::min(threads, groups.size())));
     const auto split_one = [&](std::size_t i, std::size_t worker) {
       std::unique_ptr<Bisection>& bisection = (*workers)[worker];
       if (!bisection) {
         bisection = std::make_unique<Bisection>(vectors);
       }
-      const Group& group = groups[i];
-      bisection->split(order.subspan(group.begin, group.end - group.begin), group.middle() - group.begin, randoms[i],
-                       [&] { interruption.check(worker); });
+      bisection->begin(grower.labels_of(groups[i]), groups[i].middle() - groups[i].begin, seeds[i]);
+      for (std::size_t n_values = 0; !bisection->advance(n_values); n_values = WorkMeter::kCheckEvery) {
+        interruption.check(worker);
+      }
     };
     parallel_for(groups.size(), threads, split_one, &interruption);
-  };
-  return TreeGrower(all_labels(vectors.n_labels()), shape).grow(split);
+    grower.finish_round();
+  }
+  return grower.take();
 }
 
 }  // namespace
+
+struct LabelClustering::Steps {
+  Steps(const LabelVectors& vectors, BalancedShape shape, std::uint64_t seed)
+      : random(seed), grower(all_labels(vectors.n_labels()), shape), bisection(vectors) {
+    begin_round();
+  }
+
+  void begin_round() {
+    seeds = seeds_for(grower.groups().size(), random);
+    next = 0;
+    begin_group();
+  }
+
+  void begin_group() {
+    if (next < seeds.size()) {
+      const Group& group = grower.groups()[next];
+      bisection.begin(grower.labels_of(group), group.middle() - group.begin, seeds[next]);
+    }
+  }
+
+  bool advance(std::size_t n_values) {
+    while (!grower.groups().empty()) {
+      if (!bisection.advance(n_values)) {
+        return false;
+      }
+      ++next;
+      if (next < seeds.size()) {
+        begin_group();
+      } else {
+        grower.finish_round();
+        begin_round();
+      }
+    }
+    return true;
+  }
+
+  Random random;
+  TreeGrower grower;
+  Bisection bisection;
+  std::vector<Random> seeds;  // of the groups of this round
+  std::size_t next = 0;       // the group that is being split
+};
+
+LabelClustering::LabelClustering(const LabelVectors& vectors, BalancedShape shape, std::uint64_t seed)
+    : steps_(std::make_unique<Steps>(vectors, shape, seed)) {}
+LabelClustering::LabelClustering(LabelClustering&&) noexcept = default;
+LabelClustering& LabelClustering::operator=(LabelClustering&&) noexcept = default;
+LabelClustering::~LabelClustering() = default;
+
+bool LabelClustering::advance(std::size_t n_values) { return steps_->advance(n_values); }
+
+TreeNodes LabelClustering::take() { return steps_->grower.take(); }
 
 NamedTree cluster_labels(const NamedRows& x, const NamedLabels& y, BalancedShape shape, std::uint64_t seed,
                          std::size_t threads, const std::function<void()>& poll) {
@@ -274,19 +378,17 @@ NamedTree cluster_labels(const NamedRows& x, const NamedLabels& y, BalancedShape
   return tree;
 }
 
-TreeNodes cluster_labels(std::span<const Example> examples, std::uint32_t n_labels, bool of_norm_1, BalancedShape shape,
-                         std::uint64_t seed, std::size_t threads) {
-  const LabelVectors vectors(examples, n_labels, of_norm_1);
-  return cluster(vectors, shape, seed, threads, {});
-}
-
 TreeNodes shuffled_tree(std::uint32_t n_labels, BalancedShape shape, std::uint64_t seed) {
   std::vector<LabelId> order = all_labels(n_labels);
   Random random(seed);
   for (std::uint32_t i = n_labels; i > 1; --i) {  // Fisher-Yates shuffle
     std::swap(order[i - 1], order[random.below(i)]);
   }
-  return TreeGrower(std::move(order), shape).grow([](std::span<const Group>, std::span<LabelId>) {});
+  TreeGrower grower(std::move(order), shape);
+  while (!grower.groups().empty()) {
+    grower.finish_round();
+  }
+  return grower.take();
 }
 
 }  // namespace oplt

@@ -7,12 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
+#include <memory>
 #include <vector>
 
 #include "base/types.hpp"
 #include "encode/named_rows.hpp"
 #include "encode/vocabulary.hpp"
+#include "tree/label_vectors.hpp"
 
 namespace oplt {
 
@@ -42,9 +43,25 @@ struct NamedTree {
 NamedTree cluster_labels(const NamedRows& x, const NamedLabels& y, BalancedShape shape, std::uint64_t seed,
                          std::size_t threads, const std::function<void()>& poll = {});
 
-/// The same for encoded examples with labels 0, 1, …, n_labels - 1. For `of_norm_1` see LabelVectors.
-TreeNodes cluster_labels(std::span<const Example> examples, std::uint32_t n_labels, bool of_norm_1, BalancedShape shape,
-                         std::uint64_t seed, std::size_t threads);
+/// The same clustering, on one thread and in small steps.
+class LabelClustering {
+ public:
+  /// `vectors` must outlive this object.
+  LabelClustering(const LabelVectors& vectors, BalancedShape shape, std::uint64_t seed);
+  LabelClustering(LabelClustering&&) noexcept;
+  LabelClustering& operator=(LabelClustering&&) noexcept;
+  ~LabelClustering();
+
+  /// Visits about `n_values` values of the vectors. Returns whether the tree is complete.
+  bool advance(std::size_t n_values);
+
+  /// The complete tree.
+  TreeNodes take();
+
+ private:
+  struct Steps;
+  std::unique_ptr<Steps> steps_;
+};
 
 /// A balanced tree over labels 0, 1, …, n_labels - 1 in random order.
 TreeNodes shuffled_tree(std::uint32_t n_labels, BalancedShape shape, std::uint64_t seed);

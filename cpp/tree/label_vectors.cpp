@@ -7,97 +7,33 @@
 #include <cstdint>
 #include <numeric>
 
-#include "base/span_pool.hpp"
-#include "encode/row_builder.hpp"
+#include "base/interruption.hpp"
 
 namespace oplt {
 
 namespace {
 
-/// The examples of each label: those of label i are [indptr[i], indptr[i + 1]).
-struct ExamplesOf {
-  std::vector<std::size_t> indptr;
-  std::vector<std::uint32_t> examples;
-
-  ExamplesOf(std::span<const Example> all, std::size_t n_labels) : indptr(n_labels + 1, 0) {
-    for (const Example& example : all) {
-      for (const LabelId label : example.labels) {
-        ++indptr[label + 1];
-      }
-    }
-    std::partial_sum(indptr.begin(), indptr.end(), indptr.begin());
-    examples.resize(indptr.back());
-    std::vector<std::size_t> next(indptr.begin(), indptr.end() - 1);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      for (const LabelId label : all[i].labels) {
-        examples[next[label]++] = static_cast<std::uint32_t>(i);
-      }
-    }
-  }
-
-  std::span<const std::uint32_t> operator[](std::size_t label) const {
-    return std::span(examples).subspan(indptr[label], indptr[label + 1] - indptr[label]);
-  }
-};
-
-/// Rows without bias, either unchanged or scaled to norm 1.
-RowParams row_params(bool normalize) { return {.bias = 0, .normalize = normalize}; }
-
-RowView without_bias(RowView x) {
-  const std::size_t n = x.size() > 0 && x.features.back() == kBiasFeature ? x.size() - 1 : x.size();
-  return {x.features.first(n), x.values.first(n)};
-}
+constexpr RowParams kUnit{.bias = 0, .normalize = true};
 
 }  // namespace
 
 LabelVectors::LabelVectors(const NamedRows& x, const NamedLabels& y, Vocabulary& labels,
                            const std::function<void()>& poll) {
   WorkMeter meter(poll);
-  const std::size_t n_rows = x.bounds.n_rows();
-  const RowParams unit = row_params(true);
   Vocabulary features;
-  RowBuilder builder;
-  SpanPool<LabelId> label_sets;
-  std::vector<Example> examples;
+  LabelSums sums(x.bounds.n_rows());
   std::vector<std::uint32_t> ids;
-  for (std::size_t i = 0; i < n_rows; ++i) {
+  std::vector<LabelId> label_ids;
+  for (std::size_t i = 0; i < x.bounds.n_rows(); ++i) {
     features.add_row(x.names, x.bounds.begin(i), x.bounds.end(i), ids);
-    const RowView row = builder.build(ids, x.bounds.row(x.values, i), unit);
+    labels.add_row(y.names, y.bounds.begin(i), y.bounds.end(i), label_ids);
+    std::sort(label_ids.begin(), label_ids.end());
+    label_ids.erase(std::unique(label_ids.begin(), label_ids.end()), label_ids.end());
+    sums.add(ids, x.bounds.row(x.values, i), label_ids);
     meter.add(ids.size());
-    labels.add_row(y.names, y.bounds.begin(i), y.bounds.end(i), ids);
-    examples.push_back({row, keep_distinct(ids, label_sets), 1});
   }
-  n_features_ = features.size();
-  add_up(examples, labels.size(), meter);
-}
-
-LabelVectors::LabelVectors(std::span<const Example> examples, std::uint32_t n_labels, bool of_norm_1) {
-  for (const Example& example : examples) {
-    const RowView row = without_bias(example.x);
-    n_features_ = row.size() > 0 ? std::max<std::size_t>(n_features_, row.features.back() + 1) : n_features_;
-  }
-  const RowParams unit = row_params(!of_norm_1);  // scaling a row of norm 1 again would change its bits
-  RowBuilder builder;
-  std::vector<Example> unit_examples;
-  for (const Example& example : examples) {
-    const RowView row = without_bias(example.x);
-    unit_examples.push_back({builder.build(row.features, row.values, unit), example.labels, example.weight});
-  }
-  WorkMeter meter;
-  add_up(unit_examples, n_labels, meter);
-}
-
-/// Rows must have norm 1 and no constant feature. The examples' weights are ignored.
-void LabelVectors::add_up(std::span<const Example> examples, std::size_t n_labels, WorkMeter& meter) {
-  const ExamplesOf examples_of(examples, n_labels);
-  SparseSum sum(n_features_);
-  for (std::size_t label = 0; label < n_labels; ++label) {
-    for (const std::uint32_t i : examples_of[label]) {
-      sum.add(examples[i].x);
-      meter.add(examples[i].x.size());
-    }
-    append(sum);
-    sum.clear();
+  while (!sums.advance(*this, WorkMeter::kCheckEvery)) {
+    meter.add(WorkMeter::kCheckEvery);
   }
 }
 
@@ -112,6 +48,59 @@ void LabelVectors::append(const SparseSum& sum) {
     values_.push_back(static_cast<Real>(sum[feature] / norm));
   }
   indptr_.push_back(features_.size());
+}
+
+void LabelSums::add(std::span<const FeatureId> ids, std::span<const Real> values, std::span<const LabelId> labels) {
+  const RowView row = rows_.build(ids, values, kUnit);
+  const std::span<LabelId> kept = label_sets_.allocate(labels.size());
+  std::copy(labels.begin(), labels.end(), kept.begin());
+  examples_.push_back({row, kept, 1});
+  for (const FeatureId id : ids) {
+    n_features_ = std::max<std::size_t>(n_features_, id + std::size_t{1});
+  }
+  for (const LabelId label : labels) {
+    n_labels_ = std::max<std::size_t>(n_labels_, label + std::size_t{1});
+  }
+  n_values_ += row.size() * labels.size();
+}
+
+void LabelSums::list_examples() {
+  indptr_.assign(n_labels_ + 1, 0);
+  for (const Example& example : examples_) {
+    for (const LabelId label : example.labels) {
+      ++indptr_[label + 1];
+    }
+  }
+  std::partial_sum(indptr_.begin(), indptr_.end(), indptr_.begin());
+  of_label_.resize(indptr_.back());
+  std::vector<std::size_t> next(indptr_.begin(), indptr_.end() - 1);
+  for (std::size_t i = 0; i < examples_.size(); ++i) {
+    for (const LabelId label : examples_[i].labels) {
+      of_label_[next[label]++] = static_cast<std::uint32_t>(i);
+    }
+  }
+}
+
+/// Rows have norm 1 and no bias. The examples' weights are ignored.
+bool LabelSums::advance(LabelVectors& vectors, std::size_t n_values) {
+  if (!sum_) {
+    list_examples();
+    sum_.emplace(n_features_);
+    vectors.n_features_ = n_features_;
+    vectors.features_.reserve(n_values_);  // an upper bound; memory that is not written to is not used
+    vectors.values_.reserve(n_values_);
+  }
+  std::size_t n_added = 0;
+  for (std::size_t label = vectors.n_labels(); label < n_labels_ && n_added < n_values; ++label) {
+    for (std::size_t i = indptr_[label]; i < indptr_[label + 1]; ++i) {
+      const RowView x = examples_[of_label_[i]].x;
+      sum_->add(x);
+      n_added += x.size();
+    }
+    vectors.append(*sum_);
+    sum_->clear();
+  }
+  return vectors.n_labels() == n_labels_;
 }
 
 }  // namespace oplt

@@ -3,13 +3,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "base/interruption.hpp"
+#include "base/span_pool.hpp"
 #include "base/types.hpp"
 #include "encode/named_rows.hpp"
+#include "encode/row_builder.hpp"
 #include "encode/vocabulary.hpp"
 
 namespace oplt {
@@ -54,13 +57,11 @@ class SparseSum {
 /// are empty.
 class LabelVectors {
  public:
-  /// Adds the labels to `labels`, which must be empty. Calls `poll`, if given, regularly; an exception from it ends the
-  /// work.
-  LabelVectors(const NamedRows& x, const NamedLabels& y, Vocabulary& labels, const std::function<void()>& poll = {});
+  LabelVectors() = default;
 
-  /// From encoded examples, whose labels are below n_labels. With `of_norm_1`, their rows have norm 1 already and are
-  /// not scaled. If ids were assigned in order of arrival, the vectors are bit for bit those of the examples by name.
-  LabelVectors(std::span<const Example> examples, std::uint32_t n_labels, bool of_norm_1);
+  /// Of examples by name. Adds the labels to `labels`, which must be empty. Calls `poll`, if given, regularly; an
+  /// exception from it ends the work.
+  LabelVectors(const NamedRows& x, const NamedLabels& y, Vocabulary& labels, const std::function<void()>& poll = {});
 
   /// The vector of a label. Its features are in an unspecified order, which is the same on every machine.
   RowView operator[](LabelId label) const {
@@ -71,15 +72,47 @@ class LabelVectors {
 
   std::size_t n_labels() const { return indptr_.size() - 1; }
   std::size_t n_features() const { return n_features_; }
+  std::size_t n_values() const { return values_.size(); }
 
  private:
-  void add_up(std::span<const Example> examples, std::size_t n_labels, WorkMeter& meter);
+  friend class LabelSums;
+
   void append(const SparseSum& sum);
 
   std::size_t n_features_ = 0;
   std::vector<std::size_t> indptr_{0};
   std::vector<FeatureId> features_;
   std::vector<Real> values_;
+};
+
+/// Computes label vectors in small steps: first add() all examples, then advance() until all labels are done.
+class LabelSums {
+ public:
+  explicit LabelSums(std::size_t n_examples) { examples_.reserve(n_examples); }
+
+  /// Adds an encoded example, whose labels are distinct. If ids were assigned in order of arrival, the vectors are bit
+  /// for bit those of the examples by name.
+  void add(std::span<const FeatureId> ids, std::span<const Real> values, std::span<const LabelId> labels);
+
+  /// Adds up about `n_values` values, and appends the vectors of the labels that are done. Returns whether all are.
+  bool advance(LabelVectors& vectors, std::size_t n_values);
+
+  /// Number of values that advance() adds up in all.
+  std::size_t n_values() const { return n_values_; }
+
+ private:
+  void list_examples();
+
+  RowBuilder rows_;
+  SpanPool<LabelId> label_sets_;
+  std::vector<Example> examples_;
+  std::size_t n_features_ = 0;
+  std::size_t n_labels_ = 0;
+  std::size_t n_values_ = 0;
+  // The examples of each label: those of label i are [indptr_[i], indptr_[i + 1]). Made when the adding up begins.
+  std::vector<std::size_t> indptr_;
+  std::vector<std::uint32_t> of_label_;
+  std::optional<SparseSum> sum_;  // of one label
 };
 
 }  // namespace oplt

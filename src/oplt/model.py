@@ -16,8 +16,8 @@ from oplt import _core, forks, persistence
 from oplt._typing import FloatArray, LabelRows, Labels, Row, Rows
 from oplt.checks import count, path_of
 from oplt.doubts import LabelDoubts
-from oplt.errors import InvalidInputError, ModelFormatError
-from oplt.params import Settings, check_setting_names, paper_settings, with_settings
+from oplt.errors import InvalidInputError, InvalidParameterError, ModelFormatError
+from oplt.params import Settings, check_setting_names, preset, with_settings
 from oplt.persistence import SavedModel
 from oplt.plt import PLT, tree_arrays
 from oplt.predictor import Predictor, State
@@ -33,6 +33,7 @@ from oplt.validation import (
     as_inputs,
     as_labels,
     as_labels_of_one,
+    as_numbers,
     as_weight,
     as_weights,
 )
@@ -112,7 +113,7 @@ class OnlinePLT(Predictor):
         seed: int = Settings.seed,
         label_memory: int = Settings.label_memory,
         trees: int = Settings.trees,
-        warm_up: int = Settings.warm_up,
+        history: int = Settings.history,
         features: str | TextFeatures | None = None,
         threads: int = 1,
     ) -> None:
@@ -134,7 +135,7 @@ class OnlinePLT(Predictor):
             seed=seed,
             label_memory=label_memory,
             trees=trees,
-            warm_up=warm_up,
+            history=history,
             features=settings_of(text),
         )
         self._start(settings, _core.OnlineModel.start(settings.to_core(), core_of(text)), threads)
@@ -149,7 +150,21 @@ class OnlinePLT(Predictor):
             Settings that differ from the paper's.
         """
         check_setting_names("OnlinePLT.paper", changes)
-        return cls(**{**paper_settings(changes.get("learner", "adagrad")), **changes})
+        return cls(**preset("paper", changes))
+
+    @classmethod
+    def accurate(cls, **changes: Any) -> OnlinePLT:
+        """Make a model that favors precision over speed and memory: three trees instead of one.
+
+        It takes about three times as long to learn, and twice as long to predict, as with the default settings.
+
+        Parameters
+        ----------
+        **changes
+            Settings that differ from these.
+        """
+        check_setting_names("OnlinePLT.accurate", changes)
+        return cls(**preset("accurate", changes))
 
     @classmethod
     def from_tree(cls, tree: LabelTree, **settings: Any) -> OnlinePLT:
@@ -176,7 +191,7 @@ class OnlinePLT(Predictor):
         check_setting_names("OnlinePLT.from_tree", settings)
         threads = settings.pop("threads", 1)
         text = as_text_features(settings.pop("features", None))
-        own = Settings(**settings, features=settings_of(text))
+        own = Settings(**{"history": 0, **settings}, features=settings_of(text))
         own.expect_one_tree("OnlinePLT.from_tree")
         if not isinstance(tree, LabelTree):
             raise InvalidInputError(
@@ -355,7 +370,8 @@ class OnlinePLT(Predictor):
         rows = as_inputs(X, texts=text is not None, pattern=pattern)
         labels, checked_weights = as_labels(Y, len(rows)), as_weights(weights, len(rows))
         threads = settings.get("threads", 1)
-        own = Settings(**{name: value for name, value in settings.items() if name not in ("threads", "features")})
+        others = {name: value for name, value in settings.items() if name not in ("threads", "features")}
+        own = Settings(**{"history": 0, **others})
         own.expect_one_tree("OnlinePLT.warm_start")
         model = cls.from_tree(cluster(rows_to_cluster(rows, text), labels, own, threads), **settings)
         model._doubts.look_at(labels.names)
@@ -411,6 +427,86 @@ class OnlinePLT(Predictor):
         labels, checked_weights = as_labels(Y, len(rows)), as_weights(weights, len(rows))
         self._doubts.look_at(labels.names)
         self._learn(rows, labels, checked_weights)
+
+    def regrow(self) -> None:
+        """Build a better tree from all examples so far, and train it on them again, in order.
+
+        Where a label goes in the tree is decided by its first example. Regrowing places all labels anew, by 2-means
+        over all their examples. The result is bit for bit the model that learns the same stream on the new tree from
+        the start (`from_tree`). The label memory and the ranking do not change.
+
+        A model does this by itself whenever its stream has doubled; see the setting `history`. Call it at the end of a
+        stream, or before a model is published. It takes less time than learning the stream did, and about twice the
+        memory of the tree meanwhile. Other threads can predict and learn during the call. If it is interrupted
+        (Ctrl-C), the model stays as it was.
+
+        Examples
+        --------
+        >>> model = OnlinePLT(arity=2, max_leaves=2)
+        >>> X = [{"purrs": 1, "fur": 1}, {"gray": 1, "hard": 1}, {"barks": 1, "fur": 1}, {"red": 1, "hard": 1}]
+        >>> model.learn_many(X, ["cat", "granite", "dog", "brick"])
+        >>> model.regrow()
+        >>> model.tree.to_nested()
+        [['granite', 'brick'], ['cat', 'dog']]
+        """
+        self._expect_history("regrow")
+        if self._settings.policy != "best-greedy":
+            raise InvalidParameterError(
+                "policy-prescribes-tree",
+                "regrow needs the policy best-greedy, because other policies prescribe the shape of the tree",
+                got=self._settings.policy,
+            )
+        self._core.regrow(self._threads)
+
+    def forget(self, numbers: int | Iterable[int]) -> None:
+        """Forget examples: afterwards, the model is bit for bit the one that never learned them.
+
+        All other examples are learned again, in order, which takes about as long as it did the first time. The model
+        forgets all names of features and labels, too, that occurred only in these examples. The examples after a
+        forgotten one then have lower numbers. If the call is interrupted (Ctrl-C), the model stays as it was.
+
+        Parameters
+        ----------
+        numbers
+            The numbers of the examples, counted from 0 in the order in which they were learned: the number of an
+            example is `n_examples` just before it is learned.
+
+        Examples
+        --------
+        >>> model = OnlinePLT()
+        >>> model.learn_many([{"purrs": 1}, {"secret": 1}, {"barks": 1}], ["cat", "private", "dog"])
+        >>> model.forget(1)
+        >>> model.n_examples, model.n_labels
+        (2, 2)
+        >>> other = OnlinePLT()
+        >>> other.learn_many([{"purrs": 1}, {"barks": 1}], ["cat", "dog"])
+        >>> model.fingerprint() == other.fingerprint()
+        True
+        """
+        self._expect_history("forget")
+        self._core.forget(as_numbers(numbers, self.n_examples), self._threads)
+        self._start(self._settings, self._core, self._threads)  # what it knows of names is outdated
+
+    @property
+    def has_history(self) -> bool:
+        """Whether the model keeps all its examples, so that it can regrow its tree and forget examples."""
+        state = self._state()
+        return state.n_in_history == state.n_examples
+
+    def _expect_history(self, method: str) -> None:
+        if self.has_history:
+            return
+        n_examples = self.n_examples
+        why = (
+            "it keeps none (history=0)"
+            if self._settings.history == 0
+            else f"it has learned {n_examples:,} examples and keeps at most {self._settings.history:,} (history)"
+        )
+        raise InvalidInputError(
+            "no-history",
+            f"{method} needs all examples that the model has learned, but {why}",
+            hint="Set history when you create the model: OnlinePLT(history=...).",
+        )
 
     def _learn(self, rows: NamedRows | Texts, labels: NamedLabels, weights: FloatArray | None) -> None:
         if isinstance(rows, NamedRows) and rows.origin is Origin.ARRAY and len(rows):

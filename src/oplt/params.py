@@ -21,6 +21,7 @@ from oplt.checks import Bounds, Check, Choice, Flag, Integer, Number, Pattern, r
 from oplt.errors import InvalidParameterError
 
 __all__ = [
+    "PRESETS",
     "BatchSettings",
     "Range",
     "Setting",
@@ -28,14 +29,13 @@ __all__ = [
     "TextSettings",
     "check_setting_names",
     "declared",
-    "paper_settings",
+    "preset",
     "search_params",
     "with_settings",
 ]
 
 Range = tuple[int, int]
 
-_UNSET = object()
 _WIDTH = 100  # of generated documentation
 _PLACEHOLDER = re.compile(r"^( *)\{settings\}$", re.MULTILINE)
 
@@ -52,8 +52,8 @@ class Setting:
         A sentence that stands alone: the help of the command-line option.
     details
         Further sentences, for the docstring.
-    paper
-        The paper's value, for the settings that `OnlinePLT.paper` fixes.
+    presets
+        The values in the presets that fix the setting; see PRESETS.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Setting:
     check: Check
     summary: str
     details: str
-    paper: Any
+    presets: Mapping[str, Any]
 
     def described(self) -> str:
         """Format the entry for a docstring."""
@@ -70,8 +70,8 @@ class Setting:
         return head + "\n" + textwrap.indent(body, "    ")
 
 
-def _setting(default: Any, check: Check, summary: str, details: str = "", *, paper: Any = _UNSET) -> Any:
-    return field(default=default, metadata={"check": check, "summary": summary, "details": details, "paper": paper})
+def _setting(default: Any, check: Check, summary: str, details: str = "", **presets: Any) -> Any:
+    return field(default=default, metadata={"check": check, "summary": summary, "details": details, "presets": presets})
 
 
 def declared(cls: type) -> tuple[Setting, ...]:
@@ -276,7 +276,7 @@ class Settings:
     bias: bool = _setting(True, Flag(), "Give each classifier a bias (intercept).")
     normalize: bool = _setting(True, Flag(), _NORMALIZE)
     seed: int = _setting(
-        0, _ANY_SEED, _SEED, "Used by the random policy and by the 2-means clustering at the end of a warm-up."
+        0, _ANY_SEED, _SEED, "Used by the random policy and by the 2-means clustering of a regrown tree."
     )
     label_memory: int = _setting(
         512,
@@ -297,14 +297,16 @@ class Settings:
         " third twice the `max_leaves`. In addition, tree i (counted from 0) has i more leaves and the seed `seed` + i."
         " Only for best-greedy and random: the other policies would grow the same tree again.",
         paper=1,
+        accurate=3,
     )
-    warm_up: int = _setting(
-        0,
-        Integer(least=0),
-        "Rebuild the tree from the first N examples once they have been learned; 0 disables the warm-up.",
-        "Until then the tree grows by the policy, and the examples are kept. The new tree is the one that `warm_start`"
-        " would have built from them; they are learned again on it, then discarded. The update that ends the warm-up"
-        " takes as long as all updates before it, and Ctrl-C waits for it. Only for best-greedy and random.",
+    history: int = _setting(
+        1_000_000,
+        Integer(least=0, most=2**40),
+        "Keep the first N examples, to regrow the tree from them and to forget examples; 0 keeps none.",
+        "Whenever the stream has doubled, a better tree is built from all examples so far and trained on them, beside"
+        " the stream, and then replaces the old one; see `regrow`. Once there are more than N examples, the history is"
+        " discarded, and the tree grows by the policy alone. The history takes about 5 bytes for each feature of each"
+        " example. Trees of other policies than best-greedy are not regrown.",
         paper=0,
     )
     features: TextSettings | None = _setting(
@@ -327,8 +329,6 @@ class Settings:
                 _conflict(f"{name} has no effect with the learner {self.learner}", getattr(self, name), hint)
         if self.trees > 1 and self.policy not in _VARYING:
             _conflict(f"trees must be 1 {unless}: the other policies would grow the same tree again", self.trees)
-        if self.warm_up > 0 and self.policy not in _VARYING:
-            _conflict(f"warm_up must be 0 {unless}: the other policies prescribe the shape of the tree", self.warm_up)
 
     def to_core(self) -> _core.ModelParams:
         """Convert for the core."""
@@ -342,11 +342,11 @@ class Settings:
         """Refuse settings that make no sense when the tree is given."""
         if self.trees > 1:
             _conflict(f"{method} starts from one tree, so trees must be 1", self.trees)
-        if self.warm_up > 0:
+        if self.history > 0:
             _conflict(
-                f"{method} starts from a tree, so warm_up must be 0",
-                self.warm_up,
-                "Use OnlinePLT(warm_up=...), which starts without a tree and builds one from the first examples.",
+                f"{method} keeps the tree that it starts from, so history must be 0",
+                self.history,
+                "OnlinePLT(history=...) starts without a tree and regrows it.",
             )
 
 
@@ -432,10 +432,20 @@ def _check(settings: AnySettings) -> None:
         object.__setattr__(settings, one.name, one.check(one.name, getattr(settings, one.name)))
 
 
-def paper_settings(learner: str = "adagrad") -> dict[str, Any]:
-    """Collect the settings of `OnlinePLT.paper`, without those that a different learner does not use."""
-    settings = {one.name: one.paper for one in declared(Settings) if one.paper is not _UNSET}
-    return {name: value for name, value in settings.items() if name not in _NOT_USED_BY.get(learner, ())}
+# Settings by intent: each is a method of `OnlinePLT`, and an option of the commands that make a model.
+PRESETS = {
+    "accurate": "Start from settings that favor precision over speed and memory: three trees.",
+    "paper": "Start from the settings of the paper: binary tree, 100 leaves per lowest-level node, learner adagrad"
+    " without a gate, no label memory, no history, new labels not spread.",
+}
+
+
+def preset(name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Collect the settings of a preset and the changes to it, without those that a different learner does not use."""
+    settings = {one.name: one.presets[name] for one in declared(Settings) if name in one.presets}
+    learner = changes.get("learner", settings.get("learner", Settings.learner))
+    used = {key: value for key, value in settings.items() if key not in _NOT_USED_BY.get(learner, ())}
+    return {**used, **changes}
 
 
 def _without_features(settings: Settings | BatchSettings) -> dict[str, Any]:

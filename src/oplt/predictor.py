@@ -85,8 +85,9 @@ class Predictor:
             your own are accepted as well.
         beam
             Beam width: the number of nodes to expand on each level of the tree. If not given, a model without a label
-            memory searches its tree exactly. A model with a label memory, which ranks candidates, uses 2·k, but at
-            least 20; without `k`, it uses 100, and more as long as further labels reach `threshold`.
+            memory searches its tree exactly. A model with a label memory, which ranks candidates, uses 10 (7 in each of
+            several trees); for `k` above 10, it uses 2·k, and without `k`, 100 and more, as long as further labels
+            reach `threshold`.
 
         Returns
         -------
@@ -245,7 +246,7 @@ class Predictor:
 
     @property
     def n_examples(self) -> int:
-        """Number of examples learned so far; examples that a warm-up uses twice count once."""
+        """Number of examples learned so far."""
         return self._state().n_examples
 
     @property

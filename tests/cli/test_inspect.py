@@ -41,7 +41,7 @@ def test_json_has_the_facts_of_the_model_and_of_its_file(tmp_path: Path) -> None
     assert found.pop("file_bytes") == path.stat().st_size
     assert found.pop("format_version") == 2
     parts = found.pop("file_parts")
-    assert set(parts) == {"features", "labels", "ranking", "settings", "trees"}
+    assert set(parts) == {"features", "labels", "history", "ranking", "settings", "trees"}
     assert 0 < sum(parts.values()) < path.stat().st_size
     assert found.pop("fingerprint") == model.fingerprint()
     again = OnlinePLT.load(path)  # memory differs a little: a loaded model has no spare capacity

@@ -107,12 +107,10 @@ def model_settings(draw: st.DrawFn, policy: str | None = None, **fixed: Any) -> 
 
 @st.composite
 def all_settings(draw: st.DrawFn) -> Settings:
-    """Draw settings for `OnlinePLT`, including several trees and a warm-up, which rebuilds a tree."""
-    drawn = draw(model_settings())
-    if drawn["policy"] not in {"best-greedy", "random"}:
-        return drawn
-    switches = {"trees": [1, 1, 3], "warm_up": [0, 0, 5]}
-    return {**drawn, **{name: draw(st.sampled_from(values)) for name, values in switches.items()}}
+    """Draw settings for `OnlinePLT`, including several trees and a limited history."""
+    drawn = {**draw(model_settings()), "history": draw(st.sampled_from([0, 5, 1000]))}
+    may_vary = drawn["policy"] in {"best-greedy", "random"}
+    return {**drawn, "trees": draw(st.sampled_from([1, 1, 3]))} if may_vary else drawn
 
 
 @st.composite

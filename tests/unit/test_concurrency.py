@@ -77,7 +77,7 @@ def test_a_snapshot_is_the_model_at_its_moment_to_the_bit(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("verify", [True, False])
-@pytest.mark.parametrize("settings", [{}, {"trees": 2, "label_memory": 0}, {"warm_up": 450}], ids=repr)
+@pytest.mark.parametrize("settings", [{}, {"trees": 2, "label_memory": 0}, {"history": 450}], ids=repr)
 def test_what_lies_in_a_file_is_copied_when_it_is_written(
     settings: dict[str, Any], *, verify: bool, tmp_path: Path
 ) -> None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Extensions beyond the paper besides the label memory: several trees, a warm-up."""
+"""Several trees."""
 
 from __future__ import annotations
 
@@ -16,13 +16,10 @@ from oplt import InvalidParameterError, LabelTree, ModelFormatError, OnlinePLT
 from oplt.datasets import make_stream
 from tests.property.proper import assert_models_proper
 
-N_WARM_UP = 900
-
 SWITCHES: dict[str, dict[str, Any]] = {
-    "trees": {"trees": 3},
-    "warm-up": {"warm_up": N_WARM_UP},
-    "all": {"trees": 2, "warm_up": N_WARM_UP},
-    "all with memory": {"trees": 2, "warm_up": N_WARM_UP, "label_memory": 64},
+    "trees": {"trees": 3, "history": 0},
+    "regrown": {"trees": 2},
+    "regrown with memory": {"trees": 2, "label_memory": 64},
     "random": {"trees": 3, "policy": "random"},
 }
 CASES = pytest.mark.parametrize("settings", SWITCHES.values(), ids=SWITCHES)
@@ -62,7 +59,7 @@ def test_the_model_is_the_same_on_any_number_of_threads(
 @CASES
 def test_the_model_is_the_same_however_the_stream_is_cut(stream: list[Example], settings: dict[str, Any]) -> None:
     in_parts, singly = OnlinePLT(**settings, threads=2), OnlinePLT(**settings)
-    for begin, end in pairwise([0, 1, 100, N_WARM_UP - 1, N_WARM_UP + 1, 1500, 2000]):
+    for begin, end in pairwise([0, 1, 100, 1279, 1281, 1500, 2000]):
         update(in_parts, stream[begin:end])
     for x, labels in stream:
         singly.learn_one(x, labels)
@@ -71,7 +68,7 @@ def test_the_model_is_the_same_however_the_stream_is_cut(stream: list[Example], 
 
 
 @CASES
-@pytest.mark.parametrize("at", [0, 400, N_WARM_UP, 1200])
+@pytest.mark.parametrize("at", [0, 400, 1200, 1280])
 def test_a_saved_model_goes_on_as_if_it_had_not_been(
     stream: list[Example], settings: dict[str, Any], at: int, tmp_path: Path
 ) -> None:
@@ -109,7 +106,7 @@ def test_it_predicts_from_the_first_example_on(stream: list[Example], settings: 
 
 @pytest.mark.parametrize("keep", [100, 5000, -60, -33])
 def test_a_cut_off_model_is_refused(stream: list[Example], tmp_path: Path, keep: int) -> None:
-    settings = {"trees": 2, "warm_up": 200}
+    settings = {"trees": 2}
     path = tmp_path / "m.oplt"
     update(OnlinePLT(**settings), stream[:100]).save(path)
     path.write_bytes(path.read_bytes()[:keep])
@@ -124,9 +121,6 @@ def test_a_cut_off_model_is_refused(stream: list[Example], tmp_path: Path, keep:
         ({"trees": 33}, "trees must be at most 32, got 33"),
         ({"trees": True}, "trees must be an integer"),
         ({"trees": 2, "policy": "flat"}, "trees must be 1 unless the policy is best-greedy or random.*got 2"),
-        ({"warm_up": -1}, "warm_up must be at least 0"),
-        ({"warm_up": 10, "policy": "flat"}, "warm_up must be 0 unless the policy is best-greedy or random"),
-        ({"warm_up": 0.1}, "warm_up must be an integer"),
     ],
 )
 def test_a_bad_setting_is_refused(settings: dict[str, Any], message: str) -> None:
@@ -138,9 +132,7 @@ def test_a_bad_setting_is_refused(settings: dict[str, Any], message: str) -> Non
     ("settings", "message"),
     [
         ({"trees": 3}, "starts from one tree, so trees must be 1, got 3"),
-        ({"warm_up": 10}, "starts from a tree, so warm_up must be 0, got 10"),
         ({"trees": 2, "policy": "fixed"}, "trees must be 1 unless the policy is"),
-        ({"warm_up": 10, "policy": "fixed"}, "warm_up must be 0 unless the policy is best-greedy or random"),
     ],
 )
 def test_a_tree_that_is_known_ahead_is_one_and_stays(settings: dict[str, Any], message: str) -> None:
@@ -185,33 +177,3 @@ def test_probabilities_are_the_mean_of_the_trees(stream: list[Example]) -> None:
         best = forest.predict_one(x, k=4)
         assert [p for _, p in best] == sorted((p for _, p in best), reverse=True)
         assert all(p <= means[label] for label, p in best)  # less if a tree does not return it
-
-
-# --- Warm-up ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("normalize", [True, False])
-def test_a_warm_up_equals_a_warm_start(stream: list[Example], normalize: bool) -> None:  # noqa: FBT001
-    shape = {"arity": 3, "max_leaves": 5, "seed": 7}
-    settings: dict[str, Any] = {**shape, "normalize": normalize, "label_memory": 0, "learner": "adagrad"}
-    sample, rest = stream[:N_WARM_UP], stream[N_WARM_UP:]
-    model = update(OnlinePLT(**settings, warm_up=N_WARM_UP, threads=2), stream)
-    started = OnlinePLT.warm_start([x for x, _ in sample], [labels for _, labels in sample], **settings)
-    update(started, rest)
-    assert model.tree == started.tree
-    assert_models_proper(model, started)
-    for x, _ in stream[:50]:
-        assert dict(model.predict_one(x, threshold=0.01)) == dict(started.predict_one(x, threshold=0.01))
-
-
-def test_before_its_end_a_warm_up_leaves_the_tree_to_the_policy(stream: list[Example]) -> None:
-    warming, cold = OnlinePLT(warm_up=N_WARM_UP), OnlinePLT()
-    update(warming, stream[: N_WARM_UP - 1])
-    update(cold, stream[: N_WARM_UP - 1])
-    assert warming.tree == cold.tree
-    assert_models_proper(warming, cold)
-    assert warming.memory_bytes > cold.memory_bytes
-    update(warming, stream[N_WARM_UP - 1 : N_WARM_UP])
-    update(cold, stream[N_WARM_UP - 1 : N_WARM_UP])
-    assert warming.tree != cold.tree
-    assert sorted(warming.tree.leaves()[1]) == sorted(cold.tree.leaves()[1])

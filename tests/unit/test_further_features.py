@@ -52,7 +52,7 @@ def test_the_order_of_features_does_not_matter() -> None:
     assert learnt(turned).fingerprint() == learnt().fingerprint()
 
 
-@pytest.mark.parametrize("settings", [{}, {"warm_up": 20}, {"label_memory": 0}])
+@pytest.mark.parametrize("settings", [{}, {"history": 0}, {"label_memory": 0}])
 def test_it_is_saved(settings: dict[str, Any], tmp_path: Path) -> None:
     model = learnt(**settings)
     model.save(tmp_path / "m.oplt")

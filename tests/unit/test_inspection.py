@@ -37,9 +37,9 @@ def test_sizes_are_those_of_the_model_and_its_trees() -> None:
 @pytest.mark.parametrize(
     ("settings", "parts"),
     [
-        ({"label_memory": 0}, {"trees", "label_names", "features"}),
-        ({}, {"trees", "label_names", "features", "label_memory"}),
-        ({"warm_up": 1000, "label_memory": 0}, {"trees", "label_names", "features", "warm_up"}),
+        ({"label_memory": 0}, {"trees", "label_names", "features", "history"}),
+        ({}, {"trees", "label_names", "features", "label_memory", "history"}),
+        ({"history": 0, "label_memory": 0}, {"trees", "label_names", "features"}),
     ],
 )
 def test_memory_has_the_parts_that_the_settings_ask_for(settings: dict[str, int], parts: set[str]) -> None:
@@ -147,5 +147,5 @@ def test_a_number_that_is_none_is_refused() -> None:
 
 
 def test_the_core_tells_parts_in_a_stable_order() -> None:
-    parts = ["trees", "label_memory", "warm_up", "label_names", "features"]
+    parts = ["trees", "label_memory", "history", "label_names", "features"]
     assert list(_core.memory_parts(OnlinePLT()._state())) == parts

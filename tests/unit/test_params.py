@@ -13,7 +13,7 @@ import pytest
 
 from oplt import PLT, InvalidParameterError, OnlinePLT, _core, persistence
 from oplt.checks import Bounds, Check, Choice, Flag, Integer, Number
-from oplt.params import BatchSettings, Setting, Settings, TextSettings, declared, paper_settings
+from oplt.params import BatchSettings, Setting, Settings, TextSettings, declared, preset
 from oplt.text import TextFeatures
 
 TAKERS: list[tuple[type, Callable[..., Any], list[str], list[str]]] = [
@@ -96,8 +96,8 @@ def test_the_settings_of_a_file_are_those_that_are_declared() -> None:
 
 
 def test_the_paper_has_a_model_of_its_own() -> None:
-    assert OnlinePLT.paper().settings == {**OnlinePLT().settings, **paper_settings()}
-    assert paper_settings() == {
+    assert OnlinePLT.paper().settings == {**OnlinePLT().settings, **preset("paper", {})}
+    assert preset("paper", {}) == {
         "policy": "best-greedy",
         "alpha": 0.75,
         "arity": 2,
@@ -109,8 +109,15 @@ def test_the_paper_has_a_model_of_its_own() -> None:
         "gate": 0.0,
         "label_memory": 0,
         "trees": 1,
-        "warm_up": 0,
+        "history": 0,
     }
+
+
+def test_accuracy_has_a_model_of_its_own() -> None:
+    assert OnlinePLT.accurate().settings == {**OnlinePLT().settings, "trees": 3}
+    assert OnlinePLT.accurate(trees=2, seed=5).settings == {**OnlinePLT().settings, "trees": 2, "seed": 5}
+    with pytest.raises(TypeError, match="OnlinePLT.accurate has no setting 'tree': did you mean 'trees'"):
+        OnlinePLT.accurate(tree=5)
 
 
 @pytest.mark.parametrize(

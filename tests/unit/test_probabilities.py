@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from oplt import OnlinePLT
 from oplt.datasets import make_stream
 from oplt.metrics import Scores, precision_at_k
-from oplt.params import paper_settings
+from oplt.params import preset
 
 Example = tuple[dict[str, float], list[str]]
 
@@ -246,8 +246,8 @@ def test_calibration_learns_from_the_first_pass_alone(stream: list[Example]) -> 
 def test_probabilities_of_the_papers_model_are_those_of_its_tree() -> None:
     """The same classifiers, without labels to find: those of the paper say what they have learnt, and no more."""
     stream = few_shots()
-    paper = taught(stream[:2000], **{**paper_settings(), "arity": 31, "max_leaves": 31})
-    same = taught(stream[:2000], label_memory=0, learner="adagrad", gate=0)
+    paper = taught(stream[:2000], **preset("paper", {"arity": 31, "max_leaves": 31}))
+    same = taught(stream[:2000], label_memory=0, learner="adagrad", gate=0, history=0)
     ours = taught(stream[:2000], label_memory=0)
     x = stream[2000][0]
     assert paper.predict_one(x) == same.predict_one(x)

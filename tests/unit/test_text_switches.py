@@ -22,8 +22,8 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "tree alone": {"label_memory": 0},
     "memory": {"label_memory": 64},
     "trees": {"label_memory": 0, "trees": 3},
-    "warm-up": {"label_memory": 0, "warm_up": N_WARM_UP},
-    "all": {"label_memory": 64, "trees": 2, "warm_up": N_WARM_UP},
+    "no history": {"label_memory": 0, "history": 0},
+    "all": {"label_memory": 64, "trees": 2},
 }
 TEXT_SETTINGS: list[dict[str, Any]] = [{}, {"ngrams": (1, 2), "max_features": 20}, {"hash_bits": 6}]
 

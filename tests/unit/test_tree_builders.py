@@ -264,7 +264,7 @@ def test_a_warmly_started_model_learns() -> None:
 
 
 def test_a_warm_start_without_a_sample_is_a_cold_one() -> None:
-    assert OnlinePLT.warm_start([], []).fingerprint() == OnlinePLT().fingerprint()
+    assert OnlinePLT.warm_start([], []).fingerprint() == OnlinePLT(history=0).fingerprint()
 
 
 def test_a_taxonomy_may_have_numpy_integers() -> None:

@@ -24,6 +24,8 @@ COMMANDS = {
     "train": "Train a model on examples.",
     "predict": "Predict labels for examples.",
     "learn": "Update a saved model with more examples.",
+    "regrow": "Build a better tree from all examples that a model has learned.",
+    "forget": "Remove examples from a model, as if it had never learned them.",
     "tune": "Choose the prediction thresholds of a model, for F1 or for a required precision.",
     "evaluate": "Measure the quality of a model's predictions on test data.",
     "progressive": "Evaluate a model on a stream: predict each example before learning it.",

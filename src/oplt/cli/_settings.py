@@ -15,12 +15,12 @@ from oplt.checks import Bounds, Choice, Flag, Integer, Number, Pattern
 from oplt.cli._console import WrongUsageError
 from oplt.cli._options import Option
 from oplt.model import OnlinePLT
-from oplt.params import Setting, Settings, TextSettings, declared
+from oplt.params import PRESETS, Setting, Settings, TextSettings, declared
 from oplt.text import TextFeatures
 
 __all__ = ["ModelOptions", "model_options"]
 
-_FIRST = ("label_memory", "trees", "warm_up", "seed")  # the most important ones
+_FIRST = ("label_memory", "trees", "history", "seed")  # the most important ones
 _KINDS: dict[type, tuple[type | None, str | None]] = {
     Bounds: (str, "MIN,MAX"),
     Choice: (str, "NAME"),
@@ -36,7 +36,7 @@ _NOTHING = ()
 class ModelOptions:
     """The settings that the user passed, without defaults."""
 
-    paper: bool
+    preset: str | None  # a name of PRESETS
     settings: dict[str, Any]
     text: dict[str, Any]
 
@@ -47,8 +47,9 @@ class ModelOptions:
             msg = f"{given} can only be used with texts, but the examples are features"
             raise WrongUsageError(msg)
         features = TextFeatures(**self.text) if kind == "text" else None
-        start = OnlinePLT.paper if self.paper else OnlinePLT
-        return start(**self.settings, features=features, threads=threads)
+        start = getattr(OnlinePLT, self.preset) if self.preset else OnlinePLT
+        model: OnlinePLT = start(**self.settings, features=features, threads=threads)
+        return model
 
 
 def _as_range(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[int, ...] | None:
@@ -94,7 +95,7 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def packed(*args: Any, **kwargs: Any) -> Any:
-        given = ModelOptions(kwargs.pop("paper"), _given(kwargs, own), _given(kwargs, of_texts))
+        given = ModelOptions(kwargs.pop("preset"), _given(kwargs, own), _given(kwargs, of_texts))
         return function(*args, model_options=given, **kwargs)
 
     decorated: Callable[..., Any] = packed
@@ -102,14 +103,11 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
         decorated = _option(setting, "How texts become features")(decorated)
     for setting in reversed(ordered):
         decorated = _option(setting, "How the model learns")(decorated)
-    return click.option(
-        "--paper",
-        cls=Option,
-        section="How the model learns",
-        is_flag=True,
-        help="Start from the settings of the paper: binary tree, 100 leaves per lowest-level node, learner adagrad"
-        " without a gate, no label memory, new labels not spread.",
-    )(decorated)
+    for name, summary in reversed(PRESETS.items()):
+        decorated = click.option(
+            f"--{name}", "preset", cls=Option, section="How the model learns", flag_value=name, help=summary
+        )(decorated)
+    return decorated
 
 
 def _rank(setting: Setting) -> int:

@@ -26,7 +26,7 @@ Rows = Sequence[tuple[str, ...]]
 _PARTS = {
     "trees": "trees and classifiers",
     "ranking": "label memory",
-    "warm_up": "examples of the warm-up",
+    "history": "history of examples",
     "labels": "names of labels",
     "features": "features",
     "settings": "settings",

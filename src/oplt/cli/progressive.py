@@ -97,7 +97,7 @@ def command(
     """
     if target is not None:
         check_target(target, force=force, is_model=True, inputs=data_paths)
-    if start is not None and (model_options.paper or model_options.settings or model_options.text):
+    if start is not None and (model_options.preset or model_options.settings or model_options.text):
         msg = f"{start} already has its settings: --from cannot be combined with options that set those of a new model"
         raise WrongUsageError(msg)
     stream = Stream(data_paths, data, skip=skip)

@@ -18,6 +18,7 @@ from oplt.validation._containers import NamedLabels, NamedRows, Origin, Texts, l
 from oplt.validation._features import as_row, as_rows, check_features
 from oplt.validation._labels import as_labels, as_labels_of_one, check_labels, is_indicator, refuse_indicator
 from oplt.validation._names import check_names, plain_names, twin
+from oplt.validation._numbers import as_numbers
 from oplt.validation._texts import TEXT, as_text, as_texts, further_features, holds_text
 from oplt.validation._values import bad_value
 from oplt.validation._weights import as_weight, as_weights
@@ -32,6 +33,7 @@ __all__ = [
     "as_inputs",
     "as_labels",
     "as_labels_of_one",
+    "as_numbers",
     "as_row",
     "as_rows",
     "as_text",
