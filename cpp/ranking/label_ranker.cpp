@@ -195,12 +195,16 @@ LabelRanker::Judged LabelRanker::judged(const Scratch& scratch, std::size_t i) c
   const double frequent = std::min(kMostFrequent, frequency(candidate.count));
   const double rare = log_double(frequent / (1.0 - frequent));
   const Doubt::Features& w = doubt_.weights();
-  const double belief = std::max(kLeastBelief, 1.0 + u * (w[1] + u * w[4]));
-  const double frequency = std::max(0.0, u * (w[2] + u * w[5]));
-  const double blended = u * (w[0] + u * w[3]) + belief * logit + frequency * rare;
+  const double belief = 1.0 + u * (w[1] + u * w[4]);
+  const double frequency = u * (w[2] + u * w[5]);
+  const double blended =
+      u * (w[0] + u * w[3]) + std::max(kLeastBelief, belief) * logit + std::max(0.0, frequency) * rare;
+  // A weight has no effect while its term is at the bound. Without this, the errors would push it ever further away.
+  const double x_logit = belief > kLeastBelief ? u * logit : 0.0;
+  const double x_rare = frequency >= 0 ? u * rare : 0.0;
   return {candidate.label,
           own,
-          {u, u * logit, u * rare, u * u, u * u * logit, u * u * rare},
+          {u, x_logit, x_rare, u * u, u * x_logit, u * x_rare},
           std::min(kMostLogit, std::max(-kMostLogit, blended))};
 }
 

@@ -130,6 +130,23 @@ TEST("the fraction of observed examples decreases, and they come in runs") {
   CHECK(n_runs * 30 < n_observed);
 }
 
+TEST("the weight of the base rates is not updated while it is at its bound") {
+  constexpr std::size_t kRare = 2;  // the weights of the log-odds of the base rate, times the thinness and its square
+  constexpr std::size_t kSquareRare = 5;
+  Both both;
+  auto file = test::with_value(test::saved_bytes(both.ranker), "thing/doubt", kRare, -5.0);
+  file = test::with_value(file, "thing/doubt", kSquareRare, 0.0);
+  both.ranker = LabelRanker::load(test::read_arrays(file), "thing", kFeaturesKept);
+  for (const test::StreamExample& example : sorted_labels(test::random_stream(8, 500))) {
+    both.learn(example);
+  }
+  const auto learnt = test::saved_bytes(both.ranker);
+  const Buffer<double> doubt = test::read_arrays(learnt).get<double>("thing/doubt");
+  CHECK_EQ(doubt[kRare], -5.0);
+  CHECK_EQ(doubt[kSquareRare], 0.0);
+  CHECK(doubt[0] != 0.0);  // the other weights are updated
+}
+
 TEST("rankings are sorted, whatever weights a file contains") {
   Both both;
   for (const test::StreamExample& example : sorted_labels(test::random_stream(6, 300))) {
