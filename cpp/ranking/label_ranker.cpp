@@ -31,9 +31,14 @@ constexpr double kLeastSlope = 0.2;  // probabilities must not reverse the order
 
 // The fraction of the evidence that each step keeps. The calibration has only three weights, so it can forget faster
 // and follow the stream, in which labels become better known over time.
-constexpr double kKeepModel = 0.999;
 constexpr double kKeepCalibration = 0.99;
 constexpr double kKeepDoubt = 0.999;
+
+// The ranking models keep about the latest quarter of their evidence, because most early examples favour the memory
+// over the tree; but of at least and at most this many observed examples.
+constexpr double kWindowShare = 4.0;
+constexpr double kLeastWindow = 100.0;
+constexpr double kMostWindow = 1000.0;
 
 constexpr double kMostLogit = 30.0;      // so that no probability gets stuck at 0 or 1
 constexpr double kLeastBelief = 0.05;    // minimum factor of the log-odds for sparse rows: it keeps their order
@@ -109,7 +114,7 @@ LabelRanker::LabelRanker(std::uint32_t max_features)
 
 bool LabelRanker::observes(std::uint64_t number) {
   constexpr std::uint64_t kRun = 32;
-  const std::uint64_t period = std::clamp<std::uint64_t>(std::bit_floor(number) / 16, 2 * kRun, 4096);
+  const std::uint64_t period = std::clamp<std::uint64_t>(std::bit_floor(number) / 16, 2 * kRun, 64 * kRun);
   return number % period < kRun;
 }
 
@@ -332,8 +337,9 @@ void LabelRanker::learn_ranking(const Example& example) {
       }
     }
   }
+  const double window = std::clamp(static_cast<double>(n_observed_) / kWindowShare, kLeastWindow, kMostWindow);
   for (RankingModel& model : models_) {
-    model.step(kKeepModel);
+    model.step(1.0 - 1.0 / window);
   }
 }
 

@@ -42,8 +42,9 @@ class LabelRanker {
 
   explicit LabelRanker(std::uint32_t max_features);
 
-  /// Whether to observe the example with this number, from 0. The fraction decreases over time. Observed examples come
-  /// in runs, because all pending updates of the tree must be applied before each.
+  /// Whether to observe the example with this number, from 0: half of the first examples, then fewer, but always one in
+  /// 64, so that the ranking follows the stream. They come in runs, because all pending updates of the tree must be
+  /// applied before each, and many updates at once are faster.
   static bool observes(std::uint64_t number);
 
   /// Trains the ranking on an example that the tree and the memory have not learnt yet. Some examples are used a second

@@ -118,16 +118,21 @@ TEST("a label is found after a single example") {
   CHECK_EQ(both.rank(rare, 1)[0].label, newest);
 }
 
-TEST("the fraction of observed examples decreases, and they come in runs") {
-  std::size_t n_observed = 0;
-  std::size_t n_runs = 0;
-  for (std::uint64_t number = 0; number < 1'000'000; ++number) {
-    n_observed += LabelRanker::observes(number) ? 1 : 0;
-    n_runs += LabelRanker::observes(number) && (number == 0 || !LabelRanker::observes(number - 1)) ? 1 : 0;
+TEST("the fraction of observed examples decreases from one in 2 to one in 64, and they come in runs") {
+  const auto n_observed = [](std::uint64_t begin, std::uint64_t end) {
+    std::uint64_t n = 0;
+    for (std::uint64_t number = begin; number < end; ++number) {
+      n += LabelRanker::observes(number) ? 1 : 0;
+    }
+    return n;
+  };
+  CHECK_EQ(n_observed(0, 32), 32U);
+  CHECK_EQ(n_observed(0, 1024), 512U);
+  CHECK_EQ(n_observed(8192, 16384), 512U);
+  for (std::uint64_t begin = 32768; begin < 1'000'000; begin += 2048) {
+    CHECK_EQ(n_observed(begin, begin + 2048), 32U);
+    CHECK_EQ(n_observed(begin, begin + 32), 32U);
   }
-  CHECK(LabelRanker::observes(0));
-  CHECK(n_observed > 5'000 && n_observed < 20'000);
-  CHECK(n_runs * 30 < n_observed);
 }
 
 TEST("the weight of the base rates is not updated while it is at its bound") {
