@@ -39,7 +39,7 @@ VARIATIONS: list[dict[str, Any]] = [
 
 def progressive(settings: dict[str, Any], X: Any, Y: list[list[int]]) -> str:
     """Predict and learn a stream; return precision in per cent, time and memory."""
-    model = oplt.OnlinePLT(**{"label_memory": 0, **settings})
+    model = oplt.OnlinePLT(**{"label_memory": 0, "history": 0, **settings})
     hits = np.zeros(3)
     learning = 0.0
     for begin in range(0, len(Y), BLOCK):

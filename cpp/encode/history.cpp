@@ -152,8 +152,14 @@ void add_up_repeated(std::vector<std::pair<std::uint64_t, std::uint32_t>>& sorte
 }
 
 bool has_valid_features(const EncodedExample& example, std::uint32_t n_features) {
-  const auto in_range = [](Real value) { return std::abs(value) <= kLargestValue; };  // NaN is not
-  return (example.ids.empty() || example.ids.back() < n_features) && std::ranges::all_of(example.values, in_range) &&
+  const auto is_finite = [](Real value) { return std::isfinite(value); };
+  std::uint32_t last_term = kNone;
+  for (std::size_t i = 0; i < example.frequencies.size(); ++i) {
+    if (example.frequencies[i] > 0 && std::exchange(last_term, example.ids[i]) == example.ids[i]) {
+      return false;  // a text lists a term once
+    }
+  }
+  return (example.ids.empty() || example.ids.back() < n_features) && std::ranges::all_of(example.values, is_finite) &&
          example.weight > 0 && example.weight <= kLargestWeight;
 }
 
@@ -227,14 +233,6 @@ std::size_t History::memory_bytes() const {
   std::size_t n = 0;
   for (const Shared<Bytes>& chunk : chunks_) {
     n += chunk->memory_bytes();
-  }
-  return n;
-}
-
-std::size_t History::n_bytes() const {
-  std::size_t n = 0;
-  for (const Shared<Bytes>& chunk : chunks_) {
-    n += chunk->size();
   }
   return n;
 }

@@ -28,7 +28,6 @@ class History {
   class Piece {
    public:
     void add(const EncodedFeatures& features, std::span<const LabelId> labels, Real weight);
-    std::size_t size() const { return n_examples_; }
     void clear();
 
    private:
@@ -43,8 +42,6 @@ class History {
 
   std::uint64_t size() const { return n_examples_; }
   std::size_t memory_bytes() const;
-  /// Bytes of all examples, wherever they are stored.
-  std::size_t n_bytes() const;
 
   /// Reads the examples in order. More may be appended meanwhile, and are then read, too.
   class Reader {

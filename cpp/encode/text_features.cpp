@@ -238,6 +238,7 @@ void TextFeatures::learn(const RecordedTexts& texts, std::size_t i, TextRow& row
   row.further.clear();
   terms_.next_text();
   const double log_n = log_of(1 + terms_.n_texts());
+  std::vector<std::pair<FeatureId, std::uint32_t>> known;
   std::vector<std::pair<Term, std::uint32_t>> unknown;
   for (std::size_t j = 0; j < example.ids.size(); ++j) {
     const Term key = texts.terms.term(example.ids[j]);
@@ -246,16 +247,22 @@ void TextFeatures::learn(const RecordedTexts& texts, std::size_t i, TextRow& row
     if (frequency == 0) {
       row.further.emplace_back(key, example.values[j]);
     } else if (const FeatureId id = terms_.find(key); id != kNone) {
-      terms_.count(id);
-      put(id, frequency, log_n, row);
+      known.emplace_back(id, frequency);
     } else {
       unknown.emplace_back(key, frequency);
     }
   }
+  std::sort(known.begin(), known.end());  // in the order of learn(), on which the norm depends
+  for (const auto& [id, frequency] : known) {
+    terms_.count(id);
+    put(id, frequency, log_n, row);
+  }
   std::sort(unknown.begin(), unknown.end(),
             [](const auto& a, const auto& b) { return comes_before(a.first, b.first); });
   for (const auto& [key, frequency] : unknown) {
-    put(terms_.add(key), frequency, log_n, row);
+    if (const FeatureId id = terms_.add(key); id != kNone) {
+      put(id, frequency, log_n, row);
+    }
   }
   if (!row.further.empty()) {
     learn_listed(row);

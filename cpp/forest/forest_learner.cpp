@@ -3,6 +3,8 @@
 #include "forest/forest_learner.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -65,31 +67,53 @@ void ForestLearner::learn(Forest& forest, std::span<const Example> batch, Helper
   learn_trees(forest.trees, learners_, batch, helpers);
 }
 
-std::optional<std::uint64_t> ForestLearner::next_change(const Forest& forest, std::uint64_t n_examples) const {
-  RegrowthWindow window = RegrowthWindow::after(forest.regrown_at, params_.first_regrowth);
-  while (window.end <= n_examples && window.end <= params_.history) {
-    window = RegrowthWindow::after(window.begin, params_.first_regrowth);
-  }
+std::optional<RegrowthWindow> ForestLearner::window_after(const Forest& forest, std::uint64_t n_examples) const {
+  const RegrowthWindow window = RegrowthWindow::after(n_examples, forest.regrown_at, params_);
   const bool regrows = params_.tree.policy == Policy::kBestGreedy && window.end <= params_.history;
-  return regrows ? std::optional(window.end) : std::nullopt;
+  return regrows ? std::optional(window) : std::nullopt;
 }
 
-void ForestLearner::regrow_beside(Forest& forest, const History& history, HelperPool& helpers) {
-  if (!retired_.empty() && !retired_.back().free_some()) {
-    retired_.pop_back();
+std::optional<std::uint64_t> ForestLearner::next_change(const Forest& forest, std::uint64_t n_examples) const {
+  const std::optional<RegrowthWindow> window = window_after(forest, n_examples);
+  return window ? std::optional(window->end) : std::nullopt;
+}
+
+void ForestLearner::regrow_beside(Forest& forest, const History& history, std::size_t n, HelperPool& helpers) {
+  for (std::size_t i = 0; i < n && !retired_.empty(); ++i) {
+    if (!retired_.back().free_some()) {
+      retired_.pop_back();
+    }
   }
-  const RegrowthWindow window = RegrowthWindow::after(forest.regrown_at, params_.first_regrowth);
-  if (forest.n_examples() < window.begin || next_change(forest, forest.n_examples() - 1) != window.end) {
+  const std::uint64_t n_examples = forest.n_examples();
+  const std::optional<RegrowthWindow> window = n_examples > 0 ? window_after(forest, n_examples - 1) : std::nullopt;
+  if (!window || n_examples < window->begin) {
     return;
   }
-  if (!regrowth_) {
-    regrowth_.emplace(params_, window.begin);
+  const std::uint64_t n_left = window->end - n_examples;
+  try {
+    if (!regrowth_ || regrowth_->n_examples() != window->begin) {
+      regrowth_ = std::make_unique<Regrowth>(params_, window->begin);
+    }
+    regrowth_->advance(history, n_left, helpers);
+  } catch (const std::bad_alloc&) {
+    if (n_left == 0) {
+      throw;
+    }
+    drop_regrowth(helpers);  // the trees are as they should be, and the work can be done again
+    return;
   }
-  const std::uint64_t n_left = window.end - forest.n_examples();
-  regrowth_->advance(history, n_left, helpers);
   if (n_left == 0) {
-    replace(forest, *regrowth_, window.begin);
+    replace(forest, *regrowth_, window->begin);
   }
+}
+
+/// Helpers may still be working on its trees.
+void ForestLearner::drop_regrowth(HelperPool& helpers) {
+  try {
+    helpers.finish();
+  } catch (const std::bad_alloc&) {  // of a task that is no longer needed
+  }
+  regrowth_.reset();
 }
 
 void ForestLearner::regrow(Forest& forest, const Shared<History>& history, HelperPool& helpers,
@@ -99,7 +123,10 @@ void ForestLearner::regrow(Forest& forest, const Shared<History>& history, Helpe
   for (std::uint64_t n_left = kParts; !regrowth.advance(*history, n_left, helpers); n_left -= n_left > 0 ? 1 : 0) {
     pause();
   }
-  replace(forest, regrowth, n_examples);
+  if (forest.regrown_at <= n_examples) {  // otherwise trees of more examples have taken over during a pause
+    replace(forest, regrowth, n_examples);
+    retired_.clear();
+  }
 }
 
 void ForestLearner::replace(Forest& forest, Regrowth& regrowth, std::uint64_t n_examples) {

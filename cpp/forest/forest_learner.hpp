@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -39,20 +40,23 @@ class ForestLearner {
   /// not extend beyond it. nullopt if it is not. The forest may have to learn the first `n_examples` examples yet.
   std::optional<std::uint64_t> next_change(const Forest& forest, std::uint64_t n_examples) const;
 
-  /// To be called after each batch: does the part of a regrowth that is due, if any. `history` has all examples so far.
-  void regrow_beside(Forest& forest, const History& history, HelperPool& helpers);
+  /// To be called after each batch of `n` examples: does the part of a regrowth that is due, if any. `history` has all
+  /// examples so far.
+  void regrow_beside(Forest& forest, const History& history, std::size_t n, HelperPool& helpers);
 
   /// Regrows the trees from the whole history. Calls `pause` regularly, during which the history and the forest may get
   /// further examples; an exception from it ends the work and leaves the forest as it was.
   void regrow(Forest& forest, const Shared<History>& history, HelperPool& helpers, const std::function<void()>& pause);
 
  private:
+  std::optional<RegrowthWindow> window_after(const Forest& forest, std::uint64_t n_examples) const;
   void replace(Forest& forest, Regrowth& regrowth, std::uint64_t n_examples);
+  void drop_regrowth(HelperPool& helpers);
 
   ForestParams params_;
-  std::deque<PltLearner> learners_;   // by tree
-  std::optional<Regrowth> regrowth_;  // in progress beside the stream; not saved, but done again
-  std::vector<Plt> retired_;          // freed in small parts, because freeing a large tree takes long
+  std::deque<PltLearner> learners_;     // by tree
+  std::unique_ptr<Regrowth> regrowth_;  // in progress beside the stream; not saved, but done again
+  std::vector<Plt> retired_;            // freed in small parts, because freeing a large tree takes long
 };
 
 }  // namespace oplt

@@ -30,9 +30,13 @@ std::uint64_t part_of(std::uint64_t work, std::uint64_t n_left) { return n_left 
 
 }  // namespace
 
-RegrowthWindow RegrowthWindow::after(std::uint64_t regrown_at, std::uint64_t first_regrowth) {
-  const std::uint64_t begin = std::max(first_regrowth, 2 * regrown_at);
-  return {begin, begin + begin / kLater};
+RegrowthWindow RegrowthWindow::after(std::uint64_t n_examples, std::uint64_t regrown_at, const ForestParams& params) {
+  const auto from = [](std::uint64_t begin) { return RegrowthWindow{begin, begin + begin / kLater}; };
+  RegrowthWindow window = from(std::max(params.first_regrowth, 2 * regrown_at));
+  while (window.end <= n_examples && window.end <= params.history) {  // also past those that were missed
+    window = from(2 * window.begin);
+  }
+  return window;
 }
 
 Regrowth::Regrowth(const ForestParams& params, std::uint64_t n_examples)

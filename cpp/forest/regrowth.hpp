@@ -31,14 +31,14 @@ struct GrowingTrees {
 ///
 /// When the stream has doubled since the trees were last regrown, new trees are built from all its examples. Building
 /// and training them takes about as long as the stream has taken. So it is done beside the stream, a bit with each
-/// further example, and the new trees replace the old ones after a
-/// fixed number of them.
+/// further example, and the new trees replace the old ones after a fixed number of them.
 struct RegrowthWindow {
   std::uint64_t begin;  // number of examples of which the new trees are built
   std::uint64_t end;    // number of examples after which they replace the old ones
 
-  /// `regrown_at` is the number of examples of which the present trees were built; 0 if they have only grown.
-  static RegrowthWindow after(std::uint64_t regrown_at, std::uint64_t first_regrowth);
+  /// The first one that ends after more than `n_examples` examples. `regrown_at` is the number of examples of which the
+  /// present trees were built; 0 if they have only grown.
+  static RegrowthWindow after(std::uint64_t n_examples, std::uint64_t regrown_at, const ForestParams& params);
 };
 
 /// Builds new trees for the labels of a history by 2-means (label_clustering.hpp), and trains them on it, in order.
@@ -47,6 +47,10 @@ class Regrowth {
  public:
   /// The trees are built from the first `n_examples` examples of the history.
   Regrowth(const ForestParams& params, std::uint64_t n_examples);
+  Regrowth(const Regrowth&) = delete;  // the clustering refers to the vectors
+  Regrowth& operator=(const Regrowth&) = delete;
+
+  std::uint64_t n_examples() const { return n_examples_; }
 
   /// Does a part of the work: as much as is due if it is to end in `n_left` equal parts, all of it if that is 0. The
   /// history may have grown since the last part. Returns whether the trees are trained on all of it.

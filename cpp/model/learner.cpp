@@ -192,7 +192,7 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
     own_helpers.finish();
     helpers.finish();
     record(state, batch_.recorded);
-    forest_.regrow_beside(state.forest, *state.history, own_helpers);
+    forest_.regrow_beside(state.forest, *state.history, examples.size(), own_helpers);
     bounds = next;
     if (!is_encoded && between.is_due()) {
       between.take(helpers);

@@ -16,6 +16,7 @@ namespace {
 // parts that they change.
 constexpr std::size_t kShort = 256;
 constexpr std::chrono::milliseconds kPollEvery(100);
+constexpr std::chrono::milliseconds kPauseEvery(1);  // if others wait to train a model that is being rebuilt
 
 }  // namespace
 
@@ -95,12 +96,15 @@ class OnlineModel::Rebuilding : public BatchBreak {
       throw InvalidInput("the model is being rebuilt from its history by another call");
     }
     model_.expect_history();
-    model_.is_rebuilding_ = true;
     publish();
+    model_.is_rebuilding_ = true;
   }
   ~Rebuilding() override { model_.is_rebuilding_ = false; }
 
-  bool is_due() override { return Turns::Clock::now() - last_ > kPollEvery; }
+  bool is_due() override {
+    const auto since = Turns::Clock::now() - last_;
+    return since > kPollEvery || (since > kPauseEvery && model_.turns_.is_writer_waiting());
+  }
 
   void take(const HelperPool& helpers) override {
     {
@@ -178,7 +182,7 @@ void OnlineModel::expect_whole() const {
 }
 
 void OnlineModel::expect_history() const {
-  if (state_.history->size() != state_.n_examples()) {
+  if (params_.forest.history == 0 || state_.history->size() != state_.n_examples()) {
     throw InvalidInput("the model has no history of its examples");
   }
 }

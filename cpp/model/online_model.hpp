@@ -59,7 +59,10 @@ class OnlineModel {
   /// fork, call release() in the parent and release_in_child() in the child.
   void hold() { turns_.hold(); }
   void release() { turns_.release(); }
-  void release_in_child() { turns_.release_in_child(); }
+  void release_in_child() {
+    is_rebuilding_ = false;  // by a thread that does not exist here, or in a call that fails here
+    turns_.release_in_child();
+  }
 
  private:
   class Break;

@@ -99,7 +99,7 @@ class OnlineForest {
       learner_.learn(forest_, examples, helpers);
       helpers.finish();
       history_.write().append(piece);
-      learner_.regrow_beside(forest_, *history_, helpers);
+      learner_.regrow_beside(forest_, *history_, n, helpers);
       stream = stream.subspan(n);
     }
   }

@@ -339,6 +339,25 @@ TEST("a regrowth on request can be interrupted, and examples that arrive meanwhi
   CHECK(saved_bytes(forest->trees[0]) == saved_bytes(*taught_alone(params, stream, start)));
 }
 
+TEST("a regrowth on request that takes longer than the stream to double is dropped, and the next one is not missed") {
+  const Stream stream = test::random_stream(18, 500);
+  const ModelParams params = regrowing(make_params());
+  for (const std::size_t n_meanwhile : {60U, 150U}) {
+    OnlineForest forest = taught(params, {stream.begin(), stream.begin() + 45});
+    bool has_learnt = false;
+    forest.regrow(1, [&] {
+      if (!has_learnt) {
+        has_learnt = true;
+        forest.learn(std::span(stream).subspan(45, n_meanwhile));
+      }
+    });
+    CHECK(has_learnt);
+    CHECK_EQ(forest->regrown_at, 80U);
+    forest.learn(std::span(stream).subspan(45 + n_meanwhile));
+    CHECK(saved_bytes(*forest) == saved_bytes(*taught(params, stream)));
+  }
+}
+
 TEST("examples without labels leave a tree that can grow") {
   Stream stream = test::random_stream(12, 90);
   for (std::size_t i = 0; i < 40; ++i) {

@@ -106,6 +106,10 @@ std::uint32_t n_labels_of(const std::vector<EncodedExample>& examples) {
 
 constexpr std::uint32_t kAnyFeature = kNone;
 
+std::size_t n_bytes_of(const History& history) {
+  return test::read_arrays(saved_bytes(history)).get<std::uint8_t>("thing/examples").size();
+}
+
 History opened(const std::vector<std::byte>& file) { return History::load(test::read_arrays(file), "thing"); }
 
 }  // namespace
@@ -158,12 +162,12 @@ TEST("equal values take no space, and similar ones three bytes") {
     example.ids.push_back(id);
     example.values.push_back(1);
   }
-  const std::size_t n_equal = history_of({&example, 1}).n_bytes();
+  const std::size_t n_equal = n_bytes_of(history_of({&example, 1}));
   CHECK(n_equal <= 100 + 3);  // one for each id
   for (std::size_t i = 0; i < 100; ++i) {
     example.values[i] = 1 + static_cast<Real>(i + 1) / 1000;
   }
-  CHECK_EQ(history_of({&example, 1}).n_bytes(), n_equal + 300);
+  CHECK_EQ(n_bytes_of(history_of({&example, 1})), n_equal + 300);
 }
 
 TEST("examples can be appended to a loaded history, which stays in the file, and to copies") {
@@ -203,7 +207,7 @@ TEST("a reader goes on with examples that are appended later") {
 TEST("a history of more than one chunk") {
   const std::vector<EncodedExample> examples = random_examples(4, 20'000, false);
   const History history = history_of(examples, 100);
-  CHECK(history.n_bytes() > 600'000);
+  CHECK(n_bytes_of(history) > 600'000);
   CHECK(same(read_all(history), examples));
 }
 
@@ -226,12 +230,23 @@ TEST("a history that does not match the model is rejected") {
     CHECK_THROWS_WITH(FormatError, "does not match", history_of(changed).check(10, 3, false));
   };
   refused([](auto& changed) { changed[0].values[0] = std::numeric_limits<Real>::quiet_NaN(); });
-  refused([](auto& changed) { changed[0].values[0] = 1e13F; });
+  refused([](auto& changed) { changed[0].values[0] = std::numeric_limits<Real>::infinity(); });
   refused([](auto& changed) { changed[0].weight = 0; });
   refused([](auto& changed) { changed[0].weight = 1e7F; });
   refused([](auto& changed) { changed[0].weight = std::numeric_limits<Real>::quiet_NaN(); });
   refused([](auto& changed) { changed[0].labels = {0, 2}; });  // label 1 has not occurred
   refused([](auto& changed) { changed[0].labels = {0, 0, 1}; });
+}
+
+TEST("a text that lists a term twice is rejected") {
+  EncodedExample example;
+  example.ids = {3, 3};
+  example.values = {1, 2};
+  example.of_text = true;
+  example.frequencies = {1, 0};
+  history_of({&example, 1}).check(10, 0, true);  // hashed, also a further feature
+  example.frequencies = {1, 2};
+  CHECK_THROWS_WITH(FormatError, "does not match", history_of({&example, 1}).check(10, 0, true));
 }
 
 TEST("damaged bytes are rejected") {

@@ -81,14 +81,28 @@ void LabelSums::list_examples() {
   }
 }
 
+/// The number of values of all label vectors is at most this.
+std::size_t LabelSums::most_values() const {
+  std::size_t most = 0;
+  for (std::size_t label = 0; label < n_labels_; ++label) {
+    std::size_t n = 0;
+    for (std::size_t i = indptr_[label]; i < indptr_[label + 1]; ++i) {
+      n += examples_[of_label_[i]].x.size();
+    }
+    most += std::min(n, n_features_);
+  }
+  return most;
+}
+
 /// Rows have norm 1 and no bias. The examples' weights are ignored.
 bool LabelSums::advance(LabelVectors& vectors, std::size_t n_values) {
   if (!sum_) {
     list_examples();
     sum_.emplace(n_features_);
     vectors.n_features_ = n_features_;
-    vectors.features_.reserve(n_values_);  // an upper bound; memory that is not written to is not used
-    vectors.values_.reserve(n_values_);
+    const std::size_t most = most_values();  // an upper bound, so that the vectors are never moved
+    vectors.features_.reserve(most);
+    vectors.values_.reserve(most);
   }
   std::size_t n_added = 0;
   for (std::size_t label = vectors.n_labels(); label < n_labels_ && n_added < n_values; ++label) {

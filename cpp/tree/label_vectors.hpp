@@ -102,6 +102,7 @@ class LabelSums {
 
  private:
   void list_examples();
+  std::size_t most_values() const;
 
   RowBuilder rows_;
   SpanPool<LabelId> label_sets_;

@@ -156,7 +156,7 @@ class OnlinePLT(Predictor):
     def accurate(cls, **changes: Any) -> OnlinePLT:
         """Make a model that favors precision over speed and memory: three trees instead of one.
 
-        It takes about three times as long to learn, and twice as long to predict, as with the default settings.
+        Learning takes about three times as long as with the default settings, and predicting up to twice as long.
 
         Parameters
         ----------
@@ -217,10 +217,14 @@ class OnlinePLT(Predictor):
         self._settings = settings
         self._core = core
         self._threads = count("threads", threads)
+        self._know_names(core)
+        forks.wait_for(core)
+
+    def _know_names(self, core: _Core) -> None:
+        """Start to watch for doubtful names of labels and features."""
         self._doubts = LabelDoubts(core.known_labels, core.labels_since)
         self._n_singles, self._next_look = 0, 1
         self._begin()
-        forks.wait_for(core)
 
     def _state(self) -> State:
         return self._core.snapshot()
@@ -281,6 +285,9 @@ class OnlinePLT(Predictor):
     def save(self, path: str | os.PathLike[str], *, wait: Literal[False]) -> Future[None]: ...
     def save(self, path: str | os.PathLike[str], *, wait: bool = True) -> Future[None] | None:
         """Write the model, as it is now, to a file. Updates and predictions continue while it is written.
+
+        The file contains the model's history, that is its examples. To publish a model without them, save
+        ``model.snapshot().for_prediction()``.
 
         The write is atomic: at any time, the file holds either the old content or the new.
 
@@ -453,7 +460,7 @@ class OnlinePLT(Predictor):
         if self._settings.policy != "best-greedy":
             raise InvalidParameterError(
                 "policy-prescribes-tree",
-                "regrow needs the policy best-greedy, because other policies prescribe the shape of the tree",
+                "regrow needs the policy best-greedy, because other policies determine the shape of the tree",
                 got=self._settings.policy,
             )
         self._core.regrow(self._threads)
@@ -462,8 +469,10 @@ class OnlinePLT(Predictor):
         """Forget examples: afterwards, the model is bit for bit the one that never learned them.
 
         All other examples are learned again, in order, which takes about as long as it did the first time. The model
-        forgets all names of features and labels, too, that occurred only in these examples. The examples after a
-        forgotten one then have lower numbers. If the call is interrupted (Ctrl-C), the model stays as it was.
+        forgets all names of features and labels, too, that occurred only in these examples, and thresholds of such
+        labels. The examples after a forgotten one then have lower numbers. Trees that were regrown on request are not
+        kept: call `regrow` again. An example that was learned twice has two numbers. If the call is interrupted
+        (Ctrl-C), the model stays as it was.
 
         Parameters
         ----------
@@ -485,13 +494,19 @@ class OnlinePLT(Predictor):
         """
         self._expect_history("forget")
         self._core.forget(as_numbers(numbers, self.n_examples), self._threads)
-        self._start(self._settings, self._core, self._threads)  # what it knows of names is outdated
+        n_columns = self._kinds.n_columns
+        self._know_names(self._core)
+        self._kinds.n_columns = n_columns
+        if self._thresholds is not None:
+            left = [label for label in self._thresholds.labels if label in self.labels]
+            own = {label: self._thresholds.labels[label] for label in left}
+            self._thresholds = Thresholds(self._thresholds.value, own)
 
     @property
     def has_history(self) -> bool:
         """Whether the model keeps all its examples, so that it can regrow its tree and forget examples."""
         state = self._state()
-        return state.n_in_history == state.n_examples
+        return self._settings.history > 0 and state.n_in_history == state.n_examples
 
     def _expect_history(self, method: str) -> None:
         if self.has_history:
@@ -505,7 +520,7 @@ class OnlinePLT(Predictor):
         raise InvalidInputError(
             "no-history",
             f"{method} needs all examples that the model has learned, but {why}",
-            hint="Set history when you create the model: OnlinePLT(history=...).",
+            hint="A model keeps its examples if it is created with a larger history, and without a given tree.",
         )
 
     def _learn(self, rows: NamedRows | Texts, labels: NamedLabels, weights: FloatArray | None) -> None:

@@ -301,8 +301,8 @@ class Settings:
     )
     history: int = _setting(
         1_000_000,
-        Integer(least=0, most=2**40),
-        "Keep the first N examples, to regrow the tree from them and to forget examples; 0 keeps none.",
+        Integer(least=0, most=2**32 - 1),
+        "Keep all examples, up to N, to regrow the tree from them and to forget examples; 0 keeps none.",
         "Whenever the stream has doubled, a better tree is built from all examples so far and trained on them, beside"
         " the stream, and then replaces the old one; see `regrow`. Once there are more than N examples, the history is"
         " discarded, and the tree grows by the policy alone. The history takes about 5 bytes for each feature of each"

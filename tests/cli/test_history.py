@@ -62,6 +62,7 @@ def test_forget_leaves_no_trace(model: Path, given: list[str]) -> None:
         (["300"], 1, "the numbers of the examples are from 0 to 299, got 300"),
         (["x"], 2, "must be an integer of at least 0, got 'x'"),
         (["1.5"], 2, "got '1.5'"),
+        (["-"], 2, "no numbers on standard input"),
     ],
 )
 def test_forget_refuses_what_is_no_number_of_an_example(model: Path, given: list[str], code: int, message: str) -> None:
@@ -85,3 +86,4 @@ def test_train_takes_history_and_presets(tmp_path: Path) -> None:
     run("train", data, "--model", target, "--accurate", "--history", "5")
     settings = OnlinePLT.load(target).settings
     assert (settings["trees"], settings["history"]) == (3, 5)
+    assert "--accurate and --paper cannot" in refused("train", data, "--model", target, "--accurate", "--paper", code=2)

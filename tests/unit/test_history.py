@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oplt import InvalidInputError, InvalidParameterError, OnlinePLT, _core
+from oplt import InvalidInputError, InvalidParameterError, LabelTree, OnlinePLT, _core
 from oplt.datasets import make_stream
 from oplt.text import TextFeatures
+from oplt.thresholds import Thresholds
 from oplt.tree import kmeans
 from tests.property.proper import assert_models_proper
 
@@ -156,7 +157,7 @@ def test_without_a_history_nothing_can_be_regrown_or_forgotten(settings: dict[st
             call()
 
 
-@pytest.mark.parametrize("history", [-1, 0.5, True, "all", 2**41])
+@pytest.mark.parametrize("history", [-1, 0.5, True, "all", 2**32])
 def test_a_bad_limit_is_refused(history: Any) -> None:
     with pytest.raises(InvalidParameterError, match="history must be"):
         OnlinePLT(history=history)
@@ -264,6 +265,7 @@ def test_texts_are_not_forgotten_if_the_features_had_been_trained_before() -> No
         (3, "the numbers of the examples are from 0 to 2, got 3"),
         ([0, -1], "from 0 to 2, got -1"),
         (1.5, r"must be an integer, got 1\.5"),
+        (np.array([[0]]), "must be an integer"),
         (["0"], "must be an integer, got '0'"),
         ([True], "must be an integer, got True"),
         ([2**70], "from 0 to 2, got"),
@@ -276,6 +278,38 @@ def test_numbers_that_are_not_of_examples_are_refused(numbers: Any, message: str
     with pytest.raises(InvalidInputError, match=message):
         model.forget(numbers)
     assert model.fingerprint() == before
+
+
+def test_a_number_may_be_of_numpy() -> None:
+    model = OnlinePLT()
+    model.learn_many([{"a": 1}] * 3, ["x"] * 3)
+    model.forget(np.int64(1))
+    assert model.n_examples == 2
+
+
+def test_thresholds_of_forgotten_labels_are_forgotten() -> None:
+    model = OnlinePLT()
+    model.learn_many([{"a": 1}, {"b": 1}], ["x", "private"])
+    model.thresholds = Thresholds(0.1, {"x": 0.2, "private": 0.9})
+    model.forget(1)
+    assert model.thresholds == Thresholds(0.1, {"x": 0.2})
+
+
+# A regrowth is in progress between these numbers of examples, also in the model that learned again.
+@pytest.mark.parametrize("n", [1030, 1100, 1190, 1200, 1240, 1270])
+def test_learning_goes_on_after_forgetting_while_a_tree_is_regrown(stream: list[Example], n: int) -> None:
+    model = update(OnlinePLT(label_memory=0), stream[: n + 1])
+    model.forget(3)
+    update(model, stream[n + 1 : 1400])
+    assert model.fingerprint() == update(OnlinePLT(label_memory=0), without(stream[:1400], [3])).fingerprint()
+
+
+@pytest.mark.parametrize("call", [OnlinePLT.regrow, lambda model: model.forget([])])
+def test_a_given_tree_is_not_regrown_even_before_the_first_example(call: Callable[[OnlinePLT], None]) -> None:
+    model = OnlinePLT.from_tree(LabelTree.from_nested([["a", "b"], ["c", "d"]]))
+    with pytest.raises(InvalidInputError, match="keeps none"):
+        call(model)
+    assert model.n_labels == 4
 
 
 def test_an_empty_model_has_nothing_to_forget() -> None:

@@ -95,7 +95,11 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def packed(*args: Any, **kwargs: Any) -> Any:
-        given = ModelOptions(kwargs.pop("preset"), _given(kwargs, own), _given(kwargs, of_texts))
+        presets = [name for name in PRESETS if kwargs.pop(name)]
+        if len(presets) > 1:
+            msg = f"--{presets[0]} and --{presets[1]} cannot be combined"
+            raise WrongUsageError(msg)
+        given = ModelOptions(next(iter(presets), None), _given(kwargs, own), _given(kwargs, of_texts))
         return function(*args, model_options=given, **kwargs)
 
     decorated: Callable[..., Any] = packed
@@ -104,9 +108,9 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for setting in reversed(ordered):
         decorated = _option(setting, "How the model learns")(decorated)
     for name, summary in reversed(PRESETS.items()):
-        decorated = click.option(
-            f"--{name}", "preset", cls=Option, section="How the model learns", flag_value=name, help=summary
-        )(decorated)
+        decorated = click.option(f"--{name}", cls=Option, section="How the model learns", is_flag=True, help=summary)(
+            decorated
+        )
     return decorated
 
 

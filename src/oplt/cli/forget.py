@@ -36,15 +36,19 @@ def command(
       oplt forget tags.oplt 17 23
       oplt forget tags.oplt - < numbers.txt
 
-    Examples are numbered from 0 in the order in which the model learned them; the first line of the first file is 0. A
-    dash (-) reads numbers from standard input, separated by blanks or line breaks. All other examples are learned
-    again, which takes about as long as it did the first time. The examples after a forgotten one then have lower
-    numbers. The model must have a history (see oplt train --history).
+    Examples are numbered from 0 in the order in which the model learned them. Headers and skipped lines do not count; an
+    example that was learned in two passes has two numbers. A dash (-) reads numbers from standard input, separated by
+    blanks or line breaks. All other examples are learned again, which takes about as long as it did the first time;
+    oplt regrow must be called again, too. The examples after a forgotten one then have lower numbers. The model must
+    have a history (see oplt train --history).
     """
     words = sys.stdin.read().split() if numbers == (STANDARD_INPUT,) else list(numbers)
     wrong = next((word for word in words if not (word.isascii() and word.isdigit())), None)
     if wrong is not None:
         msg = f"the number of an example must be an integer of at least 0, got {wrong!r}"
+        raise WrongUsageError(msg)
+    if not words:
+        msg = "there are no numbers on standard input"
         raise WrongUsageError(msg)
     chosen = {int(word) for word in words}
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +20,11 @@ __all__ = ["as_numbers"]
 def as_numbers(numbers: int | Iterable[int], n_examples: int) -> npt.NDArray[np.uint64]:
     """Validate the numbers of examples; return the distinct ones, ascending."""
     try:
-        given = [numbers] if isinstance(numbers, int) else list(numbers)
+        given = [numbers] if _is_integer(numbers) else list(cast("Iterable[int]", numbers))
     except TypeError:
         raise _no_number(numbers) from None
     for number in given:
-        if isinstance(number, bool) or not hasattr(number, "__index__"):
+        if not _is_integer(number):
             raise _no_number(number)
         if not 0 <= operator.index(number) < n_examples:
             counted = f"from 0 to {n_examples - 1:,}" if n_examples else "none, since the model has learned no examples"
@@ -31,6 +32,14 @@ def as_numbers(numbers: int | Iterable[int], n_examples: int) -> npt.NDArray[np.
                 "no-such-example", f"the numbers of the examples are {counted}", where="numbers", got=str(number)
             )
     return np.unique(np.array([operator.index(number) for number in given], dtype=np.uint64))
+
+
+def _is_integer(number: Any) -> bool:
+    try:
+        operator.index(number)
+    except TypeError:
+        return False
+    return not isinstance(number, bool)
 
 
 def _no_number(got: object) -> InvalidInputError:
