@@ -18,8 +18,8 @@ namespace oplt {
 namespace {
 
 constexpr std::size_t kCandidates = 20;  // from the tree, and as many from the memory, unless k is larger
-constexpr std::size_t kBeam = 10;        // of the search for the first candidates, which need not be the exact top 20
-constexpr std::size_t kBeamOfMany = 7;   // the same for each of several trees, which propose different candidates
+constexpr std::size_t kBeam = 16;        // of the search for the first candidates, which need not be the exact top 20
+constexpr std::size_t kBeamOfMany = 10;  // the same for each of several trees, which propose different candidates
 constexpr std::size_t kUnlimited = 100;  // initial number from each, if all labels above a threshold are requested
 constexpr std::size_t kGrowth = 4;       // then multiplied by this, as long as new candidates are above the threshold
 constexpr std::size_t kSurePlaces = 10;  // this many best candidates keep their ranks when more candidates are added

@@ -31,7 +31,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "label_memory": 0,
     },
     "random": {"policy": "random", "label_memory": 0},
-    # The warm-up ends with the first example after the file was written.
     "forest": {"trees": 2, "history": 0, "label_memory": 0},
     "text": {"features": {"ngrams": (1, 2), "chars": (3, 3), "max_features": 60}},
     "text-hashed": {"features": {"hash_bits": 6}, "label_memory": 0},

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Models that take texts, with a label memory, several trees, a warm-up."""
+"""Models that take texts, with a label memory, several trees, a history."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oplt import OnlinePLT
 from oplt.text import TextFeatures
 from tests.unit.texts import as_dicts, texts_and_labels
 
-N_TEXTS, N_WARM_UP = 300, 120
+N_TEXTS, N_CUT = 300, 120
 
 SWITCHES: dict[str, dict[str, Any]] = {
     "tree alone": {"label_memory": 0},
@@ -42,7 +42,7 @@ def test_any_batches_and_threads_equal_one_by_one(settings: dict[str, Any], swit
     expected = make(settings, switches)
     for text, own in zip(texts, labels, strict=True):
         expected.learn_one(text, own)
-    for threads, cuts in [(1, [0, N_TEXTS]), (3, [0, 1, N_WARM_UP - 1, N_WARM_UP + 1, 200, N_TEXTS])]:
+    for threads, cuts in [(1, [0, N_TEXTS]), (3, [0, 1, N_CUT - 1, N_CUT + 1, 200, N_TEXTS])]:
         model = make(settings, switches, threads)
         for begin, end in pairwise(cuts):
             model.learn_many(texts[begin:end], labels[begin:end])
@@ -52,7 +52,7 @@ def test_any_batches_and_threads_equal_one_by_one(settings: dict[str, Any], swit
 
 @CASES
 @TEXT_CASES
-@pytest.mark.parametrize("at", [0, 50, N_WARM_UP - 1, N_WARM_UP, 200])
+@pytest.mark.parametrize("at", [0, 50, N_CUT - 1, N_CUT, 200])
 def test_a_saved_model_goes_on_as_if_it_had_not_been(
     settings: dict[str, Any], switches: dict[str, Any], at: int, tmp_path: Path
 ) -> None:

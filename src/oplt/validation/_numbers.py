@@ -20,7 +20,7 @@ __all__ = ["as_numbers"]
 def as_numbers(numbers: int | Iterable[int], n_examples: int) -> npt.NDArray[np.uint64]:
     """Validate the numbers of examples; return the distinct ones, ascending."""
     try:
-        given = [numbers] if _is_integer(numbers) else list(cast("Iterable[int]", numbers))
+        given: list[Any] = [numbers] if _is_integer(numbers) else list(cast("Iterable[int]", numbers))
     except TypeError:
         raise _no_number(numbers) from None
     for number in given:
