@@ -85,8 +85,8 @@ class Predictor:
             your own are accepted as well.
         beam
             Beam width: the number of nodes to expand on each level of the tree. If not given, a model without a label
-            memory searches its tree exactly. A model with a label memory, which ranks candidates, uses 16 (10 in each of
-            several trees); for `k` above 10, it uses 2·k, and without `k`, 100 and more, as long as further labels
+            memory searches its tree exactly. A model with a label memory, which ranks candidates, uses 16 (10 in each
+            of several trees); for `k` above 10, it uses 2·k, and without `k`, 100 and more, as long as further labels
             reach `threshold`.
 
         Returns

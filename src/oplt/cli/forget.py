@@ -37,8 +37,8 @@ def command(
       oplt forget tags.oplt - < numbers.txt
 
     Examples are numbered from 0 in the order in which the model learned them. Headers and skipped lines do not count;
-    an example that was learned in two passes has two numbers. A dash (-) reads numbers from standard input, separated by
-    blanks or line breaks. All other examples are learned again, which takes about as long as it did the first time;
+    an example that was learned in two passes has two numbers. A dash (-) reads numbers from standard input, separated
+    by blanks or line breaks. All other examples are learned again, which takes about as long as it did the first time;
     oplt regrow must be called again, too. The examples after a forgotten one then have lower numbers. The model must
     have a history (see oplt train --history).
     """
