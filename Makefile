@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := build/bench
+ANNIF := build/annif
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -35,8 +36,28 @@ demo: build  ## Watch a model learn from a stream in which new labels keep appea
 	$(BIN)/oplt demo
 
 .PHONY: test
-test: build test-cpp  ## Build, then run the Python tests, the C++ tests, the doctests and the README's snippets.
+test: build test-cpp  ## Build, then run the Python tests, the C++ tests, the doctests, the README's snippets and the tests with Annif.
 	$(BIN)/python -m pytest
+	$(MAKE) --no-print-directory test-annif
+
+$(ANNIF)/tools: pyproject.toml
+	test -x $(ANNIF)/bin/python || $(PYTHON) -m venv $(ANNIF)
+	@{ $(ANNIF)/bin/python -m pip install -q --upgrade 'pip>=25.1' && $(ANNIF)/bin/python -m pip install -q --group annif; } || \
+	  { echo "make test-annif: Annif cannot be installed into $(ANNIF), so oplt.annif was NOT tested; pip says why above." \
+	    "Annif 1.4 needs Python 3.10 to 3.13 and access to a package index." >&2; exit 1; }
+	touch $@
+
+# The wheel of what has been built for .venv: nothing is compiled again.
+$(ANNIF)/package: $(ANNIF)/tools $(VENV)/package
+	rm -rf $(ANNIF)/wheel
+	$(BIN)/python -m pip wheel -q --no-build-isolation --no-deps -w $(ANNIF)/wheel .
+	$(ANNIF)/bin/python -m pip install -q --force-reinstall --no-deps $(ANNIF)/wheel/*.whl
+	$(ANNIF)/bin/python -m pip install -q $(ANNIF)/wheel/*.whl
+	touch $@
+
+.PHONY: test-annif
+test-annif: $(ANNIF)/package  ## Test the backend for Annif, in an environment of its own, build/annif.
+	$(ANNIF)/bin/python -m pytest tests/adapters/test_annif.py
 
 .PHONY: test-cpp
 test-cpp:

@@ -194,6 +194,7 @@ SIDES = [  # offset, horizontal and vertical alignment
     ((0, -9), "center", "top"),
     ((0, 9), "center", "bottom"),
     ((-6, -9), "left", "top"),
+    ((-6, 9), "left", "bottom"),
 ]
 
 

@@ -27,6 +27,14 @@ struct InvalidInput : std::invalid_argument {
   std::string where;  // empty if the place is unknown
 };
 
+/// Texts that a model cannot forget, because it could not learn the others again.
+struct TextsNotForgettable : InvalidInput {
+  TextsNotForgettable(const std::string& what_is_wrong, std::string advice)
+      : InvalidInput(what_is_wrong), hint(std::move(advice)) {}
+
+  std::string hint;
+};
+
 /// A model that an earlier failure, such as running out of memory, left partly updated.
 struct BrokenModel : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -25,6 +25,7 @@ class SpanPool {
       next_ = chunks_.back().get();
       n_left_ = size;
       last_size_ = size;
+      size_ += size;
     }
     const std::span<T> result(next_, n);
     next_ += n;
@@ -39,7 +40,10 @@ class SpanPool {
     }
     next_ = chunks_.empty() ? nullptr : chunks_.back().get();
     n_left_ = last_size_;
+    size_ = last_size_;
   }
+
+  std::size_t memory_bytes() const { return size_ * sizeof(T); }
 
  private:
   static constexpr std::size_t kChunk = 1024;
@@ -49,6 +53,7 @@ class SpanPool {
   T* next_ = nullptr;
   std::size_t n_left_ = 0;
   std::size_t last_size_ = 0;  // of the last chunk
+  std::size_t size_ = 0;       // of all chunks
 };
 
 /// Copies the distinct values, ascending, into the pool. Leaves `values` in an unspecified order.

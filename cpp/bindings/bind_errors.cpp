@@ -37,6 +37,8 @@ void bind_errors(nb::module_&) {
       std::rethrow_exception(thrown);
     } catch (const InvalidParameter& error) {
       raise("InvalidParameterError", "parameter-refused", error.what());
+    } catch (const TextsNotForgettable& error) {
+      raise("InvalidInputError", "texts-not-forgettable", error.what(), nb::none(), decoded(error.hint));
     } catch (const InvalidInput& error) {
       const bool has_place = !error.where.empty();
       raise("InvalidInputError", "input-refused", error.problem.c_str(), has_place ? decoded(error.where) : nb::none());

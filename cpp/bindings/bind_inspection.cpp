@@ -19,6 +19,7 @@
 #include "convert.hpp"
 #include "gil.hpp"
 #include "model/model_state.hpp"
+#include "model/online_model.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -30,14 +31,17 @@ namespace {
 using MemoryParts = nb::typed<nb::dict, nb::str, nb::int_>;
 using TreeArrays = std::tuple<std::uint32_t, NumpyArray<std::uint32_t>, NumpyArray<std::uint64_t>, std::uint64_t>;
 
-MemoryParts memory_parts(const ModelState& state) {
-  const MemoryUse use = without_gil([&] { return state.memory_use(); });
+/// `Model` is ModelState or OnlineModel.
+template <class Model>
+MemoryParts memory_parts(const Model& model) {
+  const MemoryUse use = without_gil([&] { return model.memory_use(); });
   MemoryParts parts;
   parts["trees"] = use.trees;
   parts["label_memory"] = use.label_memory;
   parts["history"] = use.history;
   parts["label_names"] = use.label_names;
   parts["features"] = use.features;
+  parts["regrowth"] = use.regrowth;
   return parts;
 }
 
@@ -77,7 +81,8 @@ std::vector<TreeArrays> tree_sizes(const ModelState& state) {
 }  // namespace
 
 void bind_inspection(nb::module_& m) {
-  m.def("memory_parts", &memory_parts, "state"_a, "Bytes by part. They sum to memory_bytes.");
+  m.def("memory_parts", &memory_parts<ModelState>, "state"_a, "Bytes by part.");
+  m.def("memory_parts", &memory_parts<OnlineModel>, "model"_a, "The same, with a regrowth in progress.");
   m.def("label_counts", &label_counts, "state"_a,
         "Examples learnt by label, in order of arrival; None if there is no label memory, which counts them.");
   m.def("tree_sizes", &tree_sizes, "state"_a,

@@ -120,11 +120,12 @@ void bind_model(nb::module_& m) {
           "threads"_a)
       .def(
           "forget",
-          [](OnlineModel& model, const Array<std::uint64_t>& numbers, std::size_t threads) {
+          [](OnlineModel& model, const Array<std::uint64_t>& numbers, std::size_t n_forgettings, std::size_t threads) {
             const std::function<void()> poll = poll_of_this_thread();
-            without_gil([&] { model.forget(view(numbers), threads, poll); });
+            without_gil([&] { model.forget(view(numbers), n_forgettings, threads, poll); });
           },
-          "numbers"_a, "threads"_a, "The numbers must ascend.")
+          "numbers"_a, "n_forgettings"_a, "threads"_a, "The numbers must ascend.")
+      .def_prop_ro("n_forgettings", &OnlineModel::n_forgettings)
       .def("snapshot", [](const OnlineModel& model) { return without_gil([&] { return model.snapshot(); }); })
       .def(
           "known_labels",

@@ -92,10 +92,20 @@ void bind_file(nb::module_& m) {
       .def("array", &array_bytes, "name"_a, "An array of bytes.");
 }
 
-PredictionArrays predict(const ModelState& state, nb::handle x, const SearchParams& params, std::size_t threads) {
+/// The ids `allowed` and `denied` are those of labels that the state knows.
+PredictionArrays predict(const ModelState& state, nb::handle x, SearchParams params, std::size_t threads,
+                         const std::optional<Ids>& allowed, const std::optional<Ids>& denied) {
   const PythonInputs inputs(x);
   const std::function<void()> poll = poll_of_this_thread();
-  Predictions found = without_gil([&] { return state.predict(inputs.view(), params, threads, poll); });
+  Predictions found = without_gil([&] {
+    std::optional<LabelFilter> filter;
+    if ((allowed || denied) && state.forest.n_labels() > 0) {
+      filter.emplace(state.filter(allowed ? std::optional(view(*allowed)) : std::nullopt,
+                                  denied ? view(*denied) : std::span<const LabelId>()));
+      params.filter = &*filter;
+    }
+    return state.predict(inputs.view(), params, threads, poll);
+  });
   return {to_numpy(std::move(found.indptr)), to_numpy(std::move(found.labels)),
           to_numpy(std::move(found.probabilities))};
 }
@@ -201,7 +211,8 @@ void bind_state(nb::module_& m) {
   bind_file(m);
   nb::class_<ModelState>(m, "ModelState")
       .def_static("load", &load, "file"_a, "params"_a, "verify"_a)
-      .def("predict", &predict, "x"_a, "params"_a, "threads"_a)
+      .def("predict", &predict, "x"_a, "params"_a, "threads"_a, "allowed"_a.none() = nb::none(),
+           "denied"_a.none() = nb::none())
       .def("save", &save, "settings"_a, "write"_a)
       .def("checksum", &checksum, "settings"_a)
       .def(
@@ -223,6 +234,13 @@ void bind_state(nb::module_& m) {
           "names"_a, "Which of these names are features.")
       .def("feature_kinds", &feature_kinds, "begin"_a, "As of OnlineModel.")
       .def("find_label", &find_label, "label"_a.none())
+      .def(
+          "find_labels",
+          [](const ModelState& state, nb::handle names) {
+            const PythonNames list(names);
+            return to_numpy(without_gil([&] { return find_labels(state, list); }));
+          },
+          "names"_a, "The ids of those names that are labels.")
       .def_prop_ro("n_examples", &ModelState::n_examples)
       .def_prop_ro("n_in_history", [](const ModelState& state) { return state.history->size(); })
       .def_prop_ro("n_updates", [](const ModelState& state) { return state.forest.n_updates(); })
@@ -231,9 +249,7 @@ void bind_state(nb::module_& m) {
       .def_prop_ro("n_labels", [](const ModelState& state) { return state.forest.n_labels(); })
       .def_prop_ro("is_repeating", &ModelState::is_repeating)
       .def_prop_ro("depth", [](const ModelState& state) { return state.forest.depth(); })
-      .def_prop_ro("n_features", [](const ModelState& state) { return state.encoder->n_features(); })
-      .def_prop_ro("memory_bytes",
-                   [](const ModelState& state) { return without_gil([&] { return state.memory_use().total(); }); });
+      .def_prop_ro("n_features", [](const ModelState& state) { return state.encoder->n_features(); });
 }
 
 }  // namespace oplt::bindings

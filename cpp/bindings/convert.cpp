@@ -138,6 +138,17 @@ std::vector<bool> known_features(const ModelState& state, const PythonNames& nam
   return vocabulary == nullptr ? std::vector<bool>(names.list().size()) : known(*vocabulary, names.list());
 }
 
+std::vector<LabelId> find_labels(const ModelState& state, const PythonNames& names) {
+  const NameList list = names.list();
+  std::vector<LabelId> found;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (const LabelId label = state.labels->find(list[i]); label != kNone) {
+      found.push_back(label);
+    }
+  }
+  return found;
+}
+
 NewLabels labels_since(const ModelState& state, std::uint32_t begin, std::uint32_t most) {
   NewLabels found{state.labels->size(), {}};
   for (std::uint32_t id = begin; id < found.first && id - begin < most; ++id) {

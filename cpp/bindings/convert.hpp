@@ -71,6 +71,9 @@ class PythonNames {
 std::vector<bool> known_labels(const ModelState& state, const PythonNames& names);
 std::vector<bool> known_features(const ModelState& state, const PythonNames& names);
 
+/// The ids of those names that are labels of the model.
+std::vector<LabelId> find_labels(const ModelState& state, const PythonNames& names);
+
 /// The number of labels, and copies of the names from id `begin` on, at most `most` of them. A text is empty if the
 /// name is a number.
 using NewLabels = std::pair<std::uint32_t, std::vector<std::pair<std::string, std::int64_t>>>;

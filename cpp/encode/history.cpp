@@ -136,21 +136,6 @@ void read_features(ByteReader& in, EncodedExample& example) {
   }
 }
 
-/// As RowBuilder does, so that examples that make equal rows are stored in the same way.
-void add_up_repeated(std::vector<std::pair<std::uint64_t, std::uint32_t>>& sorted) {
-  std::size_t n = 0;
-  for (const auto& [packed, frequency] : sorted) {
-    if (n > 0 && sorted[n - 1].first >> 32 == packed >> 32) {
-      const auto value = [](std::uint64_t bits) { return std::bit_cast<Real>(static_cast<std::uint32_t>(bits)); };
-      const Real sum = value(sorted[n - 1].first) + value(packed);
-      sorted[n - 1].first = (packed >> 32 << 32) | std::bit_cast<std::uint32_t>(sum);
-    } else {
-      sorted[n++] = {packed, frequency};
-    }
-  }
-  sorted.resize(n);
-}
-
 bool has_valid_features(const EncodedExample& example, std::uint32_t n_features) {
   const auto is_finite = [](Real value) { return std::isfinite(value); };
   std::uint32_t last_term = kNone;
@@ -195,20 +180,18 @@ void History::Piece::add(const EncodedFeatures& features, std::span<const LabelI
 
   sorted_.clear();
   for (std::size_t i = 0; i < features.ids.size(); ++i) {
-    const std::uint64_t packed =
-        (std::uint64_t{features.ids[i]} << 32) | std::bit_cast<std::uint32_t>(features.values[i]);
-    sorted_.emplace_back(packed, of_text ? features.frequencies[i] : 0);
+    sorted_.emplace_back(pack(features.ids[i], features.values[i]), of_text ? features.frequencies[i] : 0);
   }
   std::sort(sorted_.begin(), sorted_.end());
-  if (!of_text) {
-    add_up_repeated(sorted_);
+  if (!of_text) {  // as RowBuilder does, so that examples that make equal rows are stored in the same way
+    add_up_repeated(sorted_, &std::pair<PackedFeature, std::uint32_t>::first);
   }
   put_number(bytes_, sorted_.size());
   std::uint64_t id_before = 0;
   std::uint32_t bits_before = kFirst;
   for (const auto& [packed, frequency] : sorted_) {
-    const std::uint64_t id = packed >> 32;
-    const auto bits = static_cast<std::uint32_t>(packed);
+    const std::uint64_t id = unpack_id(packed);
+    const std::uint32_t bits = unpack_bits(packed);
     const std::uint64_t kind = bits == bits_before ? kSame : (bits ^ bits_before) >> 24 == 0 ? kNear : kFull;
     const std::uint64_t difference = id - std::exchange(id_before, id);
     put_number(bytes_, of_text ? (difference << 3) | (frequency == 1 ? kOnce : 0) | kind : (difference << 2) | kind);

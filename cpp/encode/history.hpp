@@ -13,6 +13,7 @@
 #include "base/shared.hpp"
 #include "base/types.hpp"
 #include "encode/encoded.hpp"
+#include "encode/packed_feature.hpp"
 #include "io/array_file.hpp"
 
 namespace oplt {
@@ -35,7 +36,7 @@ class History {
 
     std::vector<std::uint8_t> bytes_;
     std::uint64_t n_examples_ = 0;
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> sorted_;  // working memory
+    std::vector<std::pair<PackedFeature, std::uint32_t>> sorted_;  // with frequencies; working memory
   };
 
   void append(const Piece& piece);

@@ -3,38 +3,13 @@
 #include "encode/row_builder.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace oplt {
 
-namespace {
-
-std::uint64_t pack(FeatureId id, Real value) { return (std::uint64_t{id} << 32) | std::bit_cast<std::uint32_t>(value); }
-
-FeatureId unpack_id(std::uint64_t packed) { return static_cast<FeatureId>(packed >> 32); }
-
-Real unpack_value(std::uint64_t packed) { return std::bit_cast<Real>(static_cast<std::uint32_t>(packed)); }
-
-}  // namespace
-
 void RowBuilder::clear() {
   features_.clear();
   values_.clear();
-}
-
-/// Sums the values of duplicate ids, which a user-defined mapping may yield. The kernels require distinct features.
-void RowBuilder::add_up_repeated() {
-  std::size_t n = 0;
-  for (const std::uint64_t packed : packed_) {
-    const FeatureId id = unpack_id(packed);
-    if (n > 0 && id != kNone && id == unpack_id(packed_[n - 1])) {
-      packed_[n - 1] = pack(id, unpack_value(packed_[n - 1]) + unpack_value(packed));
-    } else {
-      packed_[n++] = packed;
-    }
-  }
-  packed_.resize(n);
 }
 
 RowView RowBuilder::build(std::span<const FeatureId> ids, std::span<const Real> values, const RowParams& params) {
@@ -43,12 +18,12 @@ RowView RowBuilder::build(std::span<const FeatureId> ids, std::span<const Real> 
     packed_.push_back(pack(ids[i], values[i]));
   }
   std::sort(packed_.begin(), packed_.end());
-  add_up_repeated();
+  add_up_repeated(packed_);
 
   double norm = 1.0;
   if (params.normalize) {
     double squares = 0.0;
-    for (const std::uint64_t packed : packed_) {
+    for (const PackedFeature packed : packed_) {
       const double value = unpack_value(packed);
       squares += value * value;
     }
@@ -58,7 +33,7 @@ RowView RowBuilder::build(std::span<const FeatureId> ids, std::span<const Real> 
   const std::span<FeatureId> features = features_.allocate(packed_.size() + 1);  // + 1 for the bias
   const std::span<Real> kept_values = values_.allocate(packed_.size() + 1);
   std::size_t n = 0;
-  for (const std::uint64_t packed : packed_) {
+  for (const PackedFeature packed : packed_) {
     const auto value = static_cast<Real>(unpack_value(packed) / norm);
     if (unpack_id(packed) != kNone && value != 0) {
       features[n] = unpack_id(packed);

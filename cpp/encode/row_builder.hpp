@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <span>
 #include <vector>
 
+#include "base/memory_bytes.hpp"
 #include "base/span_pool.hpp"
 #include "base/types.hpp"
+#include "encode/packed_feature.hpp"
 
 namespace oplt {
 
@@ -27,10 +29,12 @@ class RowBuilder {
   /// and are then dropped, since no classifier has them.
   RowView build(std::span<const FeatureId> ids, std::span<const Real> values, const RowParams& params);
 
- private:
-  void add_up_repeated();
+  std::size_t memory_bytes() const {
+    return oplt::memory_bytes(packed_) + features_.memory_bytes() + values_.memory_bytes();
+  }
 
-  std::vector<std::uint64_t> packed_;  // id in the upper half, bits of the value in the lower: fast to sort
+ private:
+  std::vector<PackedFeature> packed_;
   SpanPool<FeatureId> features_;
   SpanPool<Real> values_;
 };

@@ -116,7 +116,7 @@ void TermTable::push_rarest(std::uint32_t id) {
 }
 
 void TermTable::next_text() {
-  ++n_texts_;
+  n_texts_ += n_texts_ < kMostTexts ? 1 : 0;
   for (const std::uint32_t id : of_this_text_) {
     push_rarest(id);
   }

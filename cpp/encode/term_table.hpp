@@ -151,6 +151,8 @@ class TermTable {
   void push_rarest(std::uint32_t id);
   void check_entries() const;
 
+  static constexpr std::uint64_t kMostTexts = std::uint64_t{1} << 62;  // counting ends here; only forged files reach it
+
   std::uint32_t hash_bits_;
   std::uint32_t limit_;
   std::uint64_t n_texts_ = 0;

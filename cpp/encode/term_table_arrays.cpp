@@ -58,7 +58,6 @@ TermTable TermTable::load(const ArrayReader& in, const std::string& prefix, std:
 
 /// Checks each entry by itself.
 void TermTable::check_entries() const {
-  constexpr std::uint64_t kMostTexts = std::uint64_t{1} << 62;  // so that counting never overflows
   expect_format(n_texts_ <= kMostTexts, "the text features have an impossible number of texts");
   std::uint64_t n_chars = 0;
   for (std::uint32_t id = 0; id < size(); ++id) {

@@ -67,8 +67,8 @@ std::vector<ScoredLabel> Forest::search(RowView x, const SearchParams& params, S
   }
   const SearchParams asked = asked_of_each(params, trees.size());
   std::vector<ScoredLabel> named;
-  for (const Plt& tree : trees) {
-    const std::vector<ScoredLabel> found = oplt::search(tree, x, asked, scratch);
+  for (std::size_t i = 0; i < trees.size(); ++i) {
+    const std::vector<ScoredLabel> found = oplt::search(trees[i], x, asked, scratch, i);
     named.insert(named.end(), found.begin(), found.end());
   }
   return best_of(mean_of(std::move(named), trees.size()), params);
@@ -90,9 +90,7 @@ std::size_t Forest::n_cells() const {
   return sum_over(trees, [](const Plt& tree) { return tree.n_cells(); });
 }
 
-std::size_t Forest::memory_of_trees() const {
-  return sum_over(trees, [](const Plt& tree) { return tree.memory_bytes(); });
-}
+std::size_t Forest::memory_of_trees() const { return memory_of(trees); }
 
 void Forest::save(ArrayWriter& out) const {
   for (std::size_t i = 0; i < trees.size(); ++i) {

@@ -129,6 +129,10 @@ void ForestLearner::regrow(Forest& forest, const Shared<History>& history, Helpe
   }
 }
 
+std::size_t ForestLearner::memory_of_regrowth() const {
+  return (regrowth_ ? regrowth_->memory_bytes() : 0) + memory_of(retired_);
+}
+
 void ForestLearner::replace(Forest& forest, Regrowth& regrowth, std::uint64_t n_examples) {
   GrowingTrees grown = regrowth.take();
   retired_ = std::exchange(forest.trees, std::move(grown.trees));

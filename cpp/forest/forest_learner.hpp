@@ -48,6 +48,10 @@ class ForestLearner {
   /// further examples; an exception from it ends the work and leaves the forest as it was.
   void regrow(Forest& forest, const Shared<History>& history, HelperPool& helpers, const std::function<void()>& pause);
 
+  /// Bytes of a regrowth in progress beside the stream, and of replaced trees that are not freed yet. Visits all blocks
+  /// of these trees.
+  std::size_t memory_of_regrowth() const;
+
  private:
   std::optional<RegrowthWindow> window_after(const Forest& forest, std::uint64_t n_examples) const;
   void replace(Forest& forest, Regrowth& regrowth, std::uint64_t n_examples);

@@ -96,6 +96,14 @@ std::size_t Plt::memory_bytes() const {
   return bytes;
 }
 
+std::size_t memory_of(std::span<const Plt> trees) {
+  std::size_t bytes = 0;
+  for (const Plt& tree : trees) {
+    bytes += tree.memory_bytes();
+  }
+  return bytes;
+}
+
 std::vector<Cell> Plt::classifier(NodeId v) const {
   if (v == LabelTree::kRoot) {
     return root_block().child_cells(0);

@@ -108,4 +108,7 @@ class Plt {
   std::uint64_t n_updates_ = 0;
 };
 
+/// Sum of Plt::memory_bytes().
+std::size_t memory_of(std::span<const Plt> trees);
+
 }  // namespace oplt

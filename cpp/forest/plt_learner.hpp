@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -16,6 +17,10 @@
 #include "tree/tree_policy.hpp"
 
 namespace oplt {
+
+/// The number of examples that are best learnt together. The larger the batch, the more updates each block gets while
+/// it is in the cache; batches beyond this size are not faster (measured), and readers wait longer for them.
+inline constexpr std::size_t kLargestBatch = 2048;
 
 /// Trains a probabilistic label tree online (OPLT, Algorithms 2-8 of the paper). The tree grows with the stream.
 ///

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::uint64_t kLater = 4;  // new trees take over when the stream has grown by a fourth since
 
-constexpr std::uint64_t kMostTogether = 2048;  // examples of a batch
-
 // The fractions of the time left that each of the first stages may take, so that most is left for learning.
 constexpr std::uint64_t kToRead = 12;
 constexpr std::uint64_t kToAddUp = 12;
@@ -59,6 +57,11 @@ bool Regrowth::advance(const History& history, std::uint64_t n_left, HelperPool&
       return reader_.n_read() == history.size();
   }
   return n_left == 0 && advance(history, n_left, helpers);
+}
+
+std::size_t Regrowth::memory_bytes() const {
+  return (sums_ ? sums_->memory_bytes() : 0) + vectors_.memory_bytes() +
+         (clustering_ ? clustering_->memory_bytes() : 0) + memory_of(grown_.trees);
 }
 
 void Regrowth::read(const History& history, std::uint64_t n) {
@@ -114,7 +117,7 @@ void Regrowth::learn(const History& history, std::uint64_t n, HelperPool& helper
     batch_.clear();
     rows_.clear();
     label_sets_.clear();
-    while (batch_.size() < std::min(n, kMostTogether)) {
+    while (batch_.size() < std::min<std::uint64_t>(n, kLargestBatch)) {
       reader_.next(history, example_);
       const std::span<LabelId> labels = label_sets_.allocate(example_.labels.size());
       std::copy(example_.labels.begin(), example_.labels.end(), labels.begin());

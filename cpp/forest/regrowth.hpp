@@ -59,6 +59,9 @@ class Regrowth {
   /// The trained trees.
   GrowingTrees take() { return std::move(grown_); }
 
+  /// Without the working memory of a batch. Visits all blocks.
+  std::size_t memory_bytes() const;
+
  private:
   enum class Stage : std::uint8_t { kRead, kAddUp, kCluster, kLearn };
 

@@ -56,33 +56,45 @@ class Found {
   std::vector<ScoredLabel> labels_;
 };
 
+/// A tree, and the labels that may be found in it.
+struct Searched {
+  const Plt& plt;
+  std::size_t number;
+  const LabelFilter* filter;
+
+  bool allows(NodeId node) const { return filter == nullptr || filter->allows_below(number, node); }
+  bool allows_leaf(LabelId label) const { return filter == nullptr || filter->allows(label); }
+};
+
 /// Offers the leaves among the children of a node, and calls visit(child) for each other child worth expanding.
 template <class Visit>
-void expand(const Plt& plt, RowView x, ScoredNode parent, Found& found, NodeScratch& scratch, Visit visit) {
-  const LabelTree& tree = plt.tree();
-  const std::span<const Real> probabilities = plt.child_probabilities(parent.node, x, scratch);
+void expand(const Searched& searched, RowView x, ScoredNode parent, Found& found, NodeScratch& scratch, Visit visit) {
+  const LabelTree& tree = searched.plt.tree();
+  const std::span<const Real> probabilities = searched.plt.child_probabilities(parent.node, x, scratch);
   const std::span<const NodeId> children = tree.children(parent.node);
   for (std::size_t i = 0; i < children.size(); ++i) {
     const ScoredNode child{children[i], parent.probability * probabilities[i]};
     if (!found.wants(child.probability)) {  // tested first: most fail, and reading the node is a cache miss
       continue;
     }
-    if (tree.is_leaf(child.node)) {
-      found.offer({tree.node(child.node).label, child.probability});
-    } else {
-      visit(child);
+    if (!tree.is_leaf(child.node)) {
+      if (searched.allows(child.node)) {
+        visit(child);
+      }
+    } else if (const LabelId label = tree.node(child.node).label; searched.allows_leaf(label)) {
+      found.offer({label, child.probability});
     }
   }
 }
 
-void best_first(const Plt& plt, RowView x, ScoredNode root, Found& found, SearchScratch& scratch) {
+void best_first(const Searched& searched, RowView x, ScoredNode root, Found& found, SearchScratch& scratch) {
   std::vector<ScoredNode>& frontier = scratch.frontier;  // a heap, the most probable node on top
   frontier.assign(1, root);
   while (!frontier.empty() && found.wants(frontier.front().probability)) {
     std::pop_heap(frontier.begin(), frontier.end(), less_probable);
     const ScoredNode node = frontier.back();
     frontier.pop_back();
-    expand(plt, x, node, found, scratch.nodes, [&](ScoredNode child) {
+    expand(searched, x, node, found, scratch.nodes, [&](ScoredNode child) {
       frontier.push_back(child);
       std::push_heap(frontier.begin(), frontier.end(), less_probable);
     });
@@ -99,13 +111,14 @@ void keep_best(std::vector<ScoredNode>& nodes, std::size_t n) {
   std::sort(nodes.begin(), nodes.end(), before);
 }
 
-void beam_search(const Plt& plt, RowView x, ScoredNode root, std::size_t beam, Found& found, SearchScratch& scratch) {
+void beam_search(const Searched& searched, RowView x, ScoredNode root, std::size_t beam, Found& found,
+                 SearchScratch& scratch) {
   std::vector<ScoredNode>& level = scratch.frontier;
   level.assign(1, root);
   while (!level.empty()) {
     scratch.next_level.clear();
     for (const ScoredNode node : level) {
-      expand(plt, x, node, found, scratch.nodes, [&](ScoredNode child) { scratch.next_level.push_back(child); });
+      expand(searched, x, node, found, scratch.nodes, [&](ScoredNode child) { scratch.next_level.push_back(child); });
     }
     keep_best(scratch.next_level, beam);
     level.swap(scratch.next_level);
@@ -114,17 +127,21 @@ void beam_search(const Plt& plt, RowView x, ScoredNode root, std::size_t beam, F
 
 }  // namespace
 
-std::vector<ScoredLabel> search(const Plt& plt, RowView x, const SearchParams& params, SearchScratch& scratch) {
+std::vector<ScoredLabel> search(const Plt& plt, RowView x, const SearchParams& params, SearchScratch& scratch,
+                                std::size_t number) {
   Found found(params);
+  const Searched searched{plt, number, params.filter};
   const LabelTree& tree = plt.tree();
   if (tree.n_labels() > 0) {
     const ScoredNode root{LabelTree::kRoot, plt.root_probability(x, scratch.nodes)};
     if (tree.is_leaf(root.node)) {
-      found.offer({tree.node(root.node).label, root.probability});
+      if (const LabelId label = tree.node(root.node).label; searched.allows_leaf(label)) {
+        found.offer({label, root.probability});
+      }
     } else if (params.beam > 0) {
-      beam_search(plt, x, root, params.beam, found, scratch);
+      beam_search(searched, x, root, params.beam, found, scratch);
     } else {
-      best_first(plt, x, root, found, scratch);
+      best_first(searched, x, root, found, scratch);
     }
   }
   return std::move(found).sorted();

@@ -7,15 +7,17 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "forest/label_filter.hpp"
 #include "forest/plt.hpp"
 
 namespace oplt {
 
 /// The options of a prediction. The defaults are defined in Python.
 struct SearchParams {
-  std::size_t top_k = 0;  // at most this many labels; 0 = no limit
-  Real threshold = 0;     // only labels at least this probable
-  std::size_t beam = 0;   // beam search of this width; 0 = exact search
+  std::size_t top_k = 0;                // at most this many labels; 0 = no limit
+  Real threshold = 0;                   // only labels at least this probable
+  std::size_t beam = 0;                 // beam search of this width; 0 = exact search
+  const LabelFilter* filter = nullptr;  // if given, only labels that it allows
 };
 
 struct ScoredLabel {
@@ -41,10 +43,12 @@ struct SearchScratch {
 ///
 /// With beam == 0 the search is exact: a subtree is skipped only if its probability, which is an upper bound for all
 /// its labels, is below the threshold or below that of k labels already found (Algorithm 10). With beam > 0, only the
-/// `beam` most probable nodes of each level are expanded.
-std::vector<ScoredLabel> search(const Plt& plt, RowView x, const SearchParams& params, SearchScratch& scratch);
+/// `beam` most probable nodes of each level are expanded. Subtrees without an allowed label are skipped; `number` is
+/// that of the tree in its forest, by which the filter knows it.
+std::vector<ScoredLabel> search(const Plt& plt, RowView x, const SearchParams& params, SearchScratch& scratch,
+                                std::size_t number = 0);
 
-/// The same selection from given labels, which must be distinct.
+/// The same selection from given labels, which must be distinct and allowed.
 std::vector<ScoredLabel> best_of(std::span<const ScoredLabel> labels, const SearchParams& params);
 
 }  // namespace oplt

@@ -14,10 +14,6 @@ namespace oplt {
 
 namespace {
 
-/// The larger the batch, the more updates each block gets while it is in the cache; batches beyond this size are not
-/// faster (measured), and readers wait longer for them.
-constexpr std::size_t kMostTogether = 2048;
-
 std::optional<Shared<LabelRanker>> ranker_for(const ModelParams& params) {
   return params.label_memory > 0 ? std::optional(Shared(LabelRanker(params.label_memory))) : std::nullopt;
 }
@@ -108,9 +104,9 @@ void Learner::expect_learnable(const ModelState& state) const {
 BatchBounds Learner::next_batch(const ModelState& state, std::uint64_t n_learnt, std::size_t begin,
                                 std::size_t n) const {
   const auto observed = [&](std::size_t i) { return observes(state, n_learnt + i - begin); };
-  const std::uint64_t change = forest_.next_change(state.forest, n_learnt).value_or(n_learnt + kMostTogether);
+  const std::uint64_t change = forest_.next_change(state.forest, n_learnt).value_or(n_learnt + kLargestBatch);
   const std::uint64_t to_change = change - n_learnt;
-  const std::size_t most = begin + std::min<std::size_t>({kMostTogether, n - begin, to_change});
+  const std::size_t most = begin + std::min<std::size_t>({kLargestBatch, n - begin, to_change});
   BatchBounds bounds{begin, begin, begin < n && observed(begin)};
   while (bounds.end < most && (bounds.end == begin || !observed(bounds.end))) {
     ++bounds.end;
@@ -255,7 +251,7 @@ void Learner::relearn(ModelState& state, const ModelState& from, History::Reader
   EncodedExample example;
   while (reader.n_read() < from.history->size()) {
     NamedAgain examples(from);
-    while (reader.n_read() < from.history->size() && examples.size() < kMostTogether) {
+    while (reader.n_read() < from.history->size() && examples.size() < kLargestBatch) {
       const std::uint64_t number = reader.n_read();
       reader.next(*from.history, example);
       if (!std::binary_search(without.begin(), without.end(), number)) {

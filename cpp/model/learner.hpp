@@ -72,6 +72,9 @@ class Learner {
   /// state is as it was.
   void regrow(ModelState& state, std::size_t threads, BatchBreak& between);
 
+  /// See ForestLearner::memory_of_regrowth().
+  std::size_t memory_of_regrowth() const { return forest_.memory_of_regrowth(); }
+
  private:
   /// The encoded examples of a batch, with the memory that they refer to.
   struct Batch {

@@ -93,7 +93,7 @@ bool ModelState::is_repeating() const {
 
 MemoryUse ModelState::memory_use() const {
   return {.trees = forest.memory_of_trees(),
-          .label_memory = ranker ? (*ranker)->memory().memory_bytes() : 0,
+          .label_memory = ranker ? (*ranker)->memory_bytes() : 0,
           .history = history->memory_bytes(),
           .label_names = labels->memory_bytes(),
           .features = encoder->memory_bytes()};

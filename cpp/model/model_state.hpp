@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "encode/row_builder.hpp"
 #include "encode/vocabulary.hpp"
 #include "forest/forest.hpp"
+#include "forest/label_filter.hpp"
 #include "forest/search.hpp"
 #include "io/array_file.hpp"
 #include "ranking/label_ranker.hpp"
@@ -37,8 +39,9 @@ struct MemoryUse {
   std::size_t history = 0;
   std::size_t label_names = 0;
   std::size_t features = 0;  // their names, or the terms of texts
+  std::size_t regrowth = 0;  // in progress beside the stream; only an OnlineModel has one
 
-  std::size_t total() const { return trees + label_memory + history + label_names + features; }
+  std::size_t total() const { return trees + label_memory + history + label_names + features + regrowth; }
 };
 
 /// The settings that are needed to load a trained state.
@@ -75,6 +78,12 @@ struct ModelState {
 
   /// Whether the latest examples are repetitions of earlier ones, as far as the model watches for that.
   bool is_repeating() const;
+
+  /// Allows only the labels `allowed`, or all if it is nullopt, but none of `denied`. For predictions by this state
+  /// only.
+  LabelFilter filter(std::optional<std::span<const LabelId>> allowed, std::span<const LabelId> denied) const {
+    return {allowed, denied, forest.trees};
+  }
 
   /// Calls `poll`, if given, regularly in the calling thread; an exception from it ends the prediction.
   Predictions predict(const Inputs& x, const SearchParams& params, std::size_t threads,

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "model/online_model.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "base/error.hpp"
@@ -16,6 +18,7 @@ namespace {
 // parts that they change.
 constexpr std::size_t kShort = 256;
 constexpr std::chrono::milliseconds kPollEvery(100);
+constexpr std::chrono::seconds kCountEvery(1);       // the memory of a regrowth, since that visits all its blocks
 constexpr std::chrono::milliseconds kPauseEvery(1);  // if others wait to train a model that is being rebuilt
 
 }  // namespace
@@ -48,7 +51,7 @@ class OnlineModel::Break : public BatchBreak {
     Turns& turns = model_.turns_;
     model_.broken_ = false;  // a failure during the break does not affect the model
     if (turns.is_read_waiting() || turns.is_renewal_due()) {
-      turns.publish(std::make_shared<const ModelState>(model_.state_));
+      model_.publish();
     }
     if (is_poll_due_ || turns.is_writer_waiting()) {
       pause();
@@ -86,20 +89,34 @@ class OnlineModel::Turn {
   Turns& turns_;
 };
 
+/// Takes the turn to rebuild the model. Polls while it waits.
+class OnlineModel::RebuilderTurn {
+ public:
+  RebuilderTurn(Turns& turns, const std::function<void()>& poll) : turns_(turns) {
+    while (!turns_.enter_rebuilding(kPollEvery)) {
+      if (poll) {
+        poll();
+      }
+    }
+  }
+  ~RebuilderTurn() { turns_.leave_rebuilding(); }
+  RebuilderTurn(const RebuilderTurn&) = delete;
+  RebuilderTurn& operator=(const RebuilderTurn&) = delete;
+
+ private:
+  Turns& turns_;
+};
+
 /// A turn in which the model is rebuilt from its history, while readers see it as it was. During its breaks, others may
 /// train the model, but not rebuild it.
 class OnlineModel::Rebuilding : public BatchBreak {
  public:
-  Rebuilding(OnlineModel& model, const std::function<void()>& poll) : model_(model), turn_(model.turns_), poll_(poll) {
+  Rebuilding(OnlineModel& model, const std::function<void()>& poll)
+      : model_(model), rebuilder_turn_(model.turns_, poll), turn_(model.turns_), poll_(poll) {
     model_.expect_whole();
-    if (model_.is_rebuilding_) {
-      throw InvalidInput("the model is being rebuilt from its history by another call");
-    }
     model_.expect_history();
-    publish();
-    model_.is_rebuilding_ = true;
+    model_.publish();
   }
-  ~Rebuilding() override { model_.is_rebuilding_ = false; }
 
   bool is_due() override {
     const auto since = Turns::Clock::now() - last_;
@@ -116,14 +133,13 @@ class OnlineModel::Rebuilding : public BatchBreak {
     helpers.expect_helpers();
     model_.expect_whole();
     model_.expect_history();
-    publish();
+    model_.publish();
     last_ = Turns::Clock::now();
   }
 
  private:
-  void publish() { model_.turns_.publish(std::make_shared<const ModelState>(model_.state_)); }
-
   OnlineModel& model_;
+  RebuilderTurn rebuilder_turn_;
   Turn turn_;
   const std::function<void()>& poll_;
   Turns::Clock::time_point last_ = Turns::Clock::now();
@@ -139,7 +155,7 @@ void OnlineModel::learn(const Inputs& x, const NamedLabels& y, std::span<const R
   const Turn turn(turns_);
   expect_whole();
   if (x.size() > kShort && turns_.is_read_lately()) {
-    turns_.publish(std::make_shared<const ModelState>(state_));
+    publish();
   }
   Break between(*this, poll);
   broken_ = true;  // unless learn() returns normally
@@ -152,10 +168,15 @@ void OnlineModel::regrow(std::size_t threads, const std::function<void()>& poll)
   learner_.regrow(state_, threads, rebuilding);
 }
 
-void OnlineModel::forget(std::span<const std::uint64_t> numbers, std::size_t threads,
+void OnlineModel::forget(std::span<const std::uint64_t> numbers, std::size_t n_forgettings, std::size_t threads,
                          const std::function<void()>& poll) {
   Rebuilding rebuilding(*this, poll);
   expect_relearnable();
+  if (!numbers.empty() && n_forgettings != n_forgettings_) {
+    throw InvalidInput(
+        "the numbers of the examples have changed, because another call of forget() has just ended: look them up "
+        "again");
+  }
   Learner learner(params_);
   const TextFeatures* text = state_.encoder->text_features();
   ModelState state = learner.start(text != nullptr ? Encoder(TextFeatures(text->params())) : Encoder());
@@ -163,8 +184,25 @@ void OnlineModel::forget(std::span<const std::uint64_t> numbers, std::size_t thr
     learner.relearn(state, ModelState(state_), reader, numbers, threads, rebuilding);
     expect_relearnable();
   }
+  n_forgettings_ += numbers.empty() ? 0 : 1;
   state_ = std::move(state);
   learner_ = std::move(learner);
+}
+
+MemoryUse OnlineModel::memory_use() const {
+  const Reading reading(*this);
+  MemoryUse use = reading.state().memory_use();
+  use.regrowth = reading.is_live() ? learner_.memory_of_regrowth() : published_regrowth_.load();
+  return use;
+}
+
+void OnlineModel::publish() {
+  const Turns::Clock::time_point now = Turns::Clock::now();
+  if (now - regrowth_counted_at_ > kCountEvery) {
+    published_regrowth_ = learner_.memory_of_regrowth();
+    regrowth_counted_at_ = now;
+  }
+  turns_.publish(std::make_shared<const ModelState>(state_));
 }
 
 const ModelState& OnlineModel::Reading::state() const {
@@ -193,10 +231,19 @@ void OnlineModel::expect_relearnable() const {
     return;
   }
   if (!text->terms().is_complete()) {
-    throw InvalidInput("the history lacks terms of texts that were dropped because of max_features");
+    const std::string limit = std::to_string(text->params().max_features);
+    throw TextsNotForgettable(
+        "forget needs all terms of the texts, but some have been dropped because of max_features=" + limit,
+        "Train a new model without these examples, and without max_features if it is to forget further ones; "
+        "hash_bits limits memory, too.");
   }
-  if (text->terms().n_texts() != state_.n_examples()) {
-    throw InvalidInput("the text features had been trained before the model, on texts that are not in its history");
+  const std::uint64_t n_texts = text->terms().n_texts();
+  if (n_texts != state_.n_examples()) {
+    throw TextsNotForgettable(
+        "forget needs text features that were trained on the texts of this model only, but the model has " +
+            std::to_string(state_.n_examples()) + " examples and its text features have learned " +
+            std::to_string(n_texts) + " texts",
+        "Train a new model without these examples, from untrained TextFeatures if it is to forget further ones.");
   }
 }
 

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "encode/encoder.hpp"
 #include "encode/named_rows.hpp"
@@ -32,13 +34,18 @@ class OnlineModel {
              const std::function<void()>& poll = {});
 
   /// Regrows the trees from the history (Regrowth). Until it returns, readers see the model as it was, and others may
-  /// train it. Calls `poll`, if given, regularly; an exception from it leaves the model unchanged. Throws InvalidInput
-  /// if the history does not have all examples.
+  /// train it; calls of regrow() and forget() wait for each other. Calls `poll`, if given, regularly; an exception from
+  /// it leaves the model unchanged. Throws InvalidInput if the history does not have all examples.
   void regrow(std::size_t threads, const std::function<void()>& poll = {});
 
   /// Forgets the examples with these numbers, counted from 0, ascending: the model is then bit for bit the one that
-  /// never learnt them. Otherwise as regrow().
-  void forget(std::span<const std::uint64_t> numbers, std::size_t threads, const std::function<void()>& poll = {});
+  /// never learnt them. Throws InvalidInput if the numbers mean other examples by now, because n_forgettings() is not
+  /// `n_forgettings` any more. Otherwise as regrow().
+  void forget(std::span<const std::uint64_t> numbers, std::size_t n_forgettings, std::size_t threads,
+              const std::function<void()>& poll = {});
+
+  /// How many times examples have been forgotten, and so got other numbers.
+  std::size_t n_forgettings() const { return n_forgettings_; }
 
   /// Needs no lock, because it never changes.
   bool takes_texts() const { return takes_texts_; }
@@ -55,19 +62,20 @@ class OnlineModel {
     return read([](const ModelState& state) { return state; });
   }
 
+  /// Includes a regrowth in progress. The working memory of a call, such as regrow(), is not counted.
+  MemoryUse memory_use() const;
+
   /// hold() is called before a fork: it waits until no thread is training, and blocks others from starting. After the
   /// fork, call release() in the parent and release_in_child() in the child.
   void hold() { turns_.hold(); }
   void release() { turns_.release(); }
-  void release_in_child() {
-    is_rebuilding_ = false;  // by a thread that does not exist here, or in a call that fails here
-    turns_.release_in_child();
-  }
+  void release_in_child() { turns_.release_in_child(); }
 
  private:
   class Break;
   class Turn;
   class Pause;
+  class RebuilderTurn;
   class Rebuilding;
 
   class Reading {
@@ -83,12 +91,16 @@ class OnlineModel {
 
     /// Throws BrokenModel if a failed training has left no usable state.
     const ModelState& state() const;
+    /// Whether it is the live state, so that nobody trains the model meanwhile; otherwise it is a published copy.
+    bool is_live() const { return !published_; }
 
    private:
     const OnlineModel& model_;
     Turns::Published published_;
   };
 
+  /// Publishes a copy of the state, in the writer's turn.
+  void publish();
   void expect_whole() const;
   /// Throw InvalidInput unless the history has all examples, and all that is needed to learn them again.
   void expect_history() const;
@@ -99,8 +111,10 @@ class OnlineModel {
   ModelState state_;
   Learner learner_;
   bool takes_texts_;
-  bool broken_ = false;         // training failed part-way
-  bool is_rebuilding_ = false;  // from its history; others may have a turn meanwhile
+  bool broken_ = false;  // training failed part-way
+  std::atomic<std::size_t> n_forgettings_ = 0;
+  std::atomic<std::size_t> published_regrowth_ = 0;  // bytes of the regrowth when a copy was published
+  Turns::Clock::time_point regrowth_counted_at_{};
 };
 
 }  // namespace oplt

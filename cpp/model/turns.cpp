@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/error.hpp"
+
 namespace oplt {
 
 Turns::Published Turns::enter_reading() {
@@ -113,6 +115,28 @@ bool Turns::is_writer_waiting() const {
   return n_writers_waiting_ > 0;
 }
 
+bool Turns::enter_rebuilding(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  if (is_rebuilding() && (rebuilder_ == std::this_thread::get_id() || is_held_here())) {
+    throw InvalidInput(
+        "regrow() or forget() was called by a signal handler or a fork hook while the model is being rebuilt: call it "
+        "when that call has returned");
+  }
+  if (!rebuilders_.wait_for(lock, patience, [&] { return !is_rebuilding(); })) {
+    return false;
+  }
+  rebuilder_ = std::this_thread::get_id();
+  return true;
+}
+
+void Turns::leave_rebuilding() {
+  {
+    const std::scoped_lock lock(mutex_);
+    rebuilder_ = {};
+  }
+  rebuilders_.notify_one();
+}
+
 void Turns::hold() {
   enter_writing();
   const std::scoped_lock lock(mutex_);
@@ -134,11 +158,15 @@ void Turns::release_in_child() {
   std::construct_at(&mutex_);
   std::construct_at(&readers_);
   std::construct_at(&writers_);
+  std::construct_at(&rebuilders_);
   n_readers_waiting_ = 0;
   n_writers_waiting_ = 0;
   n_writers_come_ = n_writers_gone_ + 1;  // only this thread is left
   n_admitted_ = 0;
   n_reading_ = 0;
+  if (rebuilder_ != std::this_thread::get_id()) {
+    rebuilder_ = {};
+  }
   published_ = nullptr;  // its writer does not exist here, or is this thread, which has paused
   release();
 }

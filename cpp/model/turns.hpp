@@ -51,6 +51,12 @@ class Turns {
   bool is_renewal_due() const;
   bool is_writer_waiting() const;
 
+  /// Waits for the turn to rebuild the model. One thread at a time has it, for many of its writer's turns; take it
+  /// before the first of them. Returns false if it has not come within `patience`. Throws InvalidInput instead of
+  /// waiting forever: if this thread has the turn already, or holds the lock, for which the rebuilding thread waits.
+  bool enter_rebuilding(std::chrono::milliseconds patience);
+  void leave_rebuilding();
+
   /// Takes the writer's turn for the duration of a fork. Until release(), the same thread may still read, write and
   /// hold again, because Python may run signal handlers in it.
   void hold();
@@ -69,10 +75,12 @@ class Turns {
   bool may_write() const { return !is_writing_ && n_reading_ == 0 && n_admitted_ == 0; }
   bool may_read() const { return is_held_here() || (!is_writing_ && (n_writers_waiting_ == 0 || n_admitted_ > 0)); }
   bool is_held_here() const { return n_holds_ > 0 && writer_ == std::this_thread::get_id(); }
+  bool is_rebuilding() const { return rebuilder_ != std::thread::id(); }
 
   mutable std::mutex mutex_;  // held for a few instructions only
   std::condition_variable readers_;
   std::condition_variable writers_;
+  std::condition_variable rebuilders_;
   bool is_writing_ = false;
   std::size_t n_holds_ = 0;  // nested calls of hold() by the writer
   std::size_t n_reading_ = 0;
@@ -80,6 +88,7 @@ class Turns {
   std::size_t n_writers_waiting_ = 0;
   std::size_t n_admitted_ = 0;  // readers that go before the next writer
   std::thread::id writer_;      // the current or last writer
+  std::thread::id rebuilder_;   // the thread that rebuilds the model, if any
   std::uint64_t n_writers_come_ = 0;
   std::uint64_t n_writers_gone_ = 0;  // also the arrival number of the next writer
   Clock::time_point last_read_{};     // by a thread other than the last writer

@@ -116,7 +116,7 @@ void describe(std::span<const Candidate> candidates, std::size_t n_first, bool i
   }
   const double gap_scale = is_signed ? kFewExamples / (kFewExamples + most_examples) : 1.0;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const auto& [label, probability, similarity, count, n_since] = candidates[i];
+    const auto& [label, probability, similarity, count, n_since, votes] = candidates[i];
     const Logs& logs = all_logs[i];
     CandidateFeatures& x = described[i];
     x[kConstant] = 1.0;
@@ -137,6 +137,8 @@ void describe(std::span<const Candidate> candidates, std::size_t n_first, bool i
     x[kLogLargestShare] = log_at_least(kLeastLargestShare, similarity.largest_share) / 4;
     x[kLogCount] = log_at_least(1.0, count) / 4;
     x[kLogSince] = log_double(1.0 + static_cast<double>(n_since)) / 4;
+    x[kVoteShare] = votes.share;
+    x[kVoteNearness] = 2.0 * votes.nearness;
   }
 }
 

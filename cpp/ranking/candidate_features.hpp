@@ -10,6 +10,7 @@
 
 #include "base/types.hpp"
 #include "ranking/label_memory.hpp"
+#include "ranking/recent_examples.hpp"
 
 namespace oplt {
 
@@ -20,6 +21,7 @@ struct Candidate {
   Similarity similarity;
   std::uint32_t count;    // number of examples of the label
   std::uint64_t n_since;  // examples since the last one of the label
+  Votes votes;
 };
 
 /// The features of a candidate for a logistic model. A *gap* is the difference of logarithms to the best candidate.
@@ -42,6 +44,8 @@ enum CandidateFeature : std::size_t {
   kLogLargestShare,
   kLogCount,
   kLogSince,
+  kVoteShare,
+  kVoteNearness,
   kCandidateFeatures  // the number of features
 };
 

@@ -276,7 +276,8 @@ void LabelMemory::add_products(FeatureId feature, Query& query) const {
   }
 }
 
-void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>& found) const {
+void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>& found,
+                               const LabelFilter* filter) const {
   for (const LabelId label : query.touched_) {  // left by a search that failed
     query.products_[label] = 0;
   }
@@ -291,7 +292,7 @@ void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>
   std::vector<Near> near;
   for (const LabelId label : query.touched_) {
     Real& sum = query.products_[label];
-    if (sum > 0) {
+    if (sum > 0 && (filter == nullptr || filter->allows(label))) {
       near.push_back({sum, label});
     }
     sum = 0;  // also ignores further occurrences of a label that was touched twice

@@ -12,6 +12,7 @@
 #include "base/buffer.hpp"
 #include "base/lists.hpp"
 #include "base/types.hpp"
+#include "forest/label_filter.hpp"
 #include "io/array_file.hpp"
 
 namespace oplt {
@@ -98,8 +99,10 @@ class LabelMemory {
 
   /// Appends the k approximately nearest labels, nearest first, ties by ascending label. Nearness is the cosine over
   /// the heaviest features of the row only, and only a limited number of labels that have them is visited. So the cost
-  /// does not grow with the number of labels, unless all of these features are common.
-  void find_nearest(std::size_t k, Query& query, std::vector<LabelId>& found) const;
+  /// does not grow with the number of labels, unless all of these features are common. With a filter, only labels that
+  /// it allows.
+  void find_nearest(std::size_t k, Query& query, std::vector<LabelId>& found,
+                    const LabelFilter* filter = nullptr) const;
 
   Similarity similarity(LabelId label, const Query& query) const;
 
@@ -108,6 +111,14 @@ class LabelMemory {
 
   /// Number of examples since the last one of the label; all examples, if there is none.
   std::uint64_t n_since(LabelId label) const { return n_learnt_ - (label < labels_.size() ? labels_[label].last : 0); }
+
+  /// Of a feature: its weight, and the sum of its absolute values over all labels.
+  Real weight(FeatureId feature) const { return weights_[feature]; }
+  double total(FeatureId feature) const { return totals_[feature]; }
+
+  /// Number of features, and of labels, up to the last one that some example has had.
+  std::size_t n_features() const { return weights_.size(); }
+  std::size_t n_labels() const { return labels_.size(); }
 
   /// Number of examples.
   std::uint64_t n_learnt() const { return n_learnt_; }

@@ -23,16 +23,8 @@ constexpr std::size_t kBeamOfMany = 10;  // the same for each of several trees, 
 constexpr std::size_t kUnlimited = 100;  // initial number from each, if all labels above a threshold are requested
 constexpr std::size_t kGrowth = 4;       // then multiplied by this, as long as new candidates are above the threshold
 constexpr std::size_t kSurePlaces = 10;  // this many best candidates keep their ranks when more candidates are added
-constexpr std::size_t kCalibrated = 10;  // the calibration is trained on this many best candidates
 
-constexpr double kScoreScale = 4.0;
-constexpr double kMostScore = 1e6;   // beyond any trained model, but a file may contain any weights
-constexpr double kLeastSlope = 0.2;  // probabilities must not reverse the order of the scores
-
-// The fraction of the evidence that each step keeps. The calibration has only three weights, so it can forget faster
-// and follow the stream, in which labels become better known over time.
-constexpr double kKeepCalibration = 0.99;
-constexpr double kKeepDoubt = 0.999;
+constexpr double kMostScore = 1e6;  // beyond any trained model, but a file may contain any weights
 
 // The ranking models keep about the latest quarter of their evidence, because most early examples favour the memory
 // over the tree; but of at least and at most this many observed examples.
@@ -40,11 +32,8 @@ constexpr double kWindowShare = 4.0;
 constexpr double kLeastWindow = 100.0;
 constexpr double kMostWindow = 1000.0;
 
-constexpr double kMostLogit = 30.0;      // so that no probability gets stuck at 0 or 1
-constexpr double kLeastBelief = 0.05;    // minimum factor of the log-odds for sparse rows: it keeps their order
-constexpr double kMostFrequent = 0.999;  // maximum base rate, so that its log-odds are finite
-constexpr double kLeastCount = 0.5;      // count of a label without examples, for the same reason
-constexpr double kKnownWindow = 256.0;   // the mean number of known features is taken over this many observed examples
+constexpr double kLeastCount = 0.5;     // of a label without examples, so that its base rate has finite log-odds
+constexpr double kKnownWindow = 256.0;  // the mean number of known features is taken over this many observed examples
 
 // Every sixteenth observed example is used again with some of its features removed: half of them, three quarters, and
 // so on.
@@ -71,23 +60,6 @@ struct Thinned {
   std::vector<Real> values;
 };
 
-bool has_label(const Example& example, LabelId label) {
-  return std::binary_search(example.labels.begin(), example.labels.end(), label);
-}
-
-/// log(sum(exp(score))), without overflow.
-double log_of_sum(std::span<const double> scores) {
-  if (scores.empty()) {
-    return 0.0;
-  }
-  const double best = *std::max_element(scores.begin(), scores.end());
-  double sum = 0.0;
-  for (const double score : scores) {
-    sum += exp_real(static_cast<Real>(score - best));
-  }
-  return best + log_double(sum);
-}
-
 std::vector<double> softmax_of(std::vector<double> scores) {
   const double all = log_of_sum(scores);
   for (double& score : scores) {
@@ -100,6 +72,20 @@ std::size_t beam_for(std::size_t n_candidates, std::size_t n_trees) {
   return n_candidates > kCandidates ? n_candidates : n_trees > 1 ? kBeamOfMany : kBeam;
 }
 
+bool is_allowed(LabelId label, const SearchParams& params) {
+  return params.filter == nullptr || params.filter->allows(label);
+}
+
+/// The number of allowed labels among the ranked first candidates whose ranks further candidates do not change.
+std::size_t n_sure(std::span<const ScoredLabel> ranked, const SearchParams& params) {
+  if (params.filter == nullptr) {
+    return kSurePlaces;
+  }
+  const auto sure = ranked.first(std::min(kSurePlaces, ranked.size()));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(sure, [&](const ScoredLabel& each) { return is_allowed(each.label, params); }));
+}
+
 std::size_t bucket(std::uint32_t count) {
   return std::min<std::size_t>(std::bit_width(std::max(count, 1U)) - 1, kBuckets - 1);
 }
@@ -107,10 +93,7 @@ std::size_t bucket(std::uint32_t count) {
 }  // namespace
 
 LabelRanker::LabelRanker(std::uint32_t max_features)
-    : memory_(max_features),
-      models_(kBuckets, RankingModel(trusting_weights())),
-      calibration_({0.0, kScoreScale, 0.0}),
-      doubt_({0.0, 0.0, 0.0, 0.0, -1.0, 1.0}) {}
+    : memory_(max_features), models_(kBuckets, RankingModel(trusting_weights())) {}
 
 bool LabelRanker::observes(std::uint64_t number) {
   constexpr std::uint64_t kRun = 32;
@@ -120,12 +103,16 @@ bool LabelRanker::observes(std::uint64_t number) {
 
 /// Adds the n best labels of the tree and of the memory that are not candidates yet.
 void LabelRanker::add_candidates(const Forest& forest, RowView x, std::size_t n, std::size_t beam,
-                                 Scratch& scratch) const {
+                                 const LabelFilter* filter, Scratch& scratch) const {
   std::vector<Candidate>& candidates = scratch.candidates;
   const auto add = [&](LabelId label, Real probability) {
     if (!std::binary_search(scratch.known.begin(), scratch.known.end(), label)) {
-      candidates.push_back(
-          {label, probability, memory_.similarity(label, scratch.query), memory_.count(label), memory_.n_since(label)});
+      candidates.push_back({.label = label,
+                            .probability = probability,
+                            .similarity = memory_.similarity(label, scratch.query),
+                            .count = memory_.count(label),
+                            .n_since = memory_.n_since(label),
+                            .votes = {}});
     }
   };
   const auto renew_known = [&] {
@@ -134,9 +121,9 @@ void LabelRanker::add_candidates(const Forest& forest, RowView x, std::size_t n,
                    [](const Candidate& candidate) { return candidate.label; });
     std::sort(scratch.known.begin(), scratch.known.end());
   };
-  renew_known();
   SearchParams params;
   params.top_k = n;
+  params.filter = filter;
   params.beam = beam > 0 ? beam : beam_for(n, forest.trees.size());
   for (const ScoredLabel& found : forest.search(x, params, scratch.search)) {
     add(found.label, found.probability);
@@ -146,27 +133,40 @@ void LabelRanker::add_candidates(const Forest& forest, RowView x, std::size_t n,
   }
   renew_known();
   scratch.nearest.clear();
-  memory_.find_nearest(n, scratch.query, scratch.nearest);
+  memory_.find_nearest(n, scratch.query, scratch.nearest, filter);
   for (const LabelId label : scratch.nearest) {
     add(label, scratch.least_probability);
   }
+  renew_known();
+}
+
+/// Describes the candidates from `begin` on. The first ones choose which recent examples are compared with the row.
+void LabelRanker::describe_candidates(RowView x, std::size_t begin, Scratch& scratch) const {
+  if (begin == 0) {
+    recent_.find_nearest(x, scratch.known, memory_, scratch.examples);
+  }
+  for (Candidate& candidate : std::span(scratch.candidates).subspan(begin)) {
+    candidate.votes = recent_.votes(candidate.label, scratch.examples);
+  }
+  describe(scratch.candidates, scratch.n_first, scratch.query.is_signed(), scratch.features);
 }
 
 /// Finds the first candidates and their features. Returns false if the row has no known feature.
 bool LabelRanker::find_first(const Forest& forest, RowView x, std::size_t beam, Scratch& scratch) const {
   memory_.ask(x, scratch.query);
   scratch.candidates.clear();
+  scratch.known.clear();
   scratch.n_first = 0;
   if (scratch.query.n_known() == 0) {
     return false;
   }
-  add_candidates(forest, x, kCandidates, beam, scratch);
+  add_candidates(forest, x, kCandidates, beam, nullptr, scratch);
   scratch.n_first = scratch.candidates.size();
-  describe(scratch.candidates, scratch.n_first, scratch.query.is_signed(), scratch.features);
-  scratch.together = log_of_sum(first_scores(scratch));
+  describe_candidates(x, 0, scratch);
+  scratch.context.together = log_of_sum(first_scores(scratch));
   const double usual = log_double(1.0 + mean_known_);
   const double known = log_double(1.0 + static_cast<double>(scratch.query.n_known()));
-  scratch.thinness = known < usual ? 1.0 - known / usual : 0.0;
+  scratch.context.thinness = known < usual ? 1.0 - known / usual : 0.0;
   return true;
 }
 
@@ -176,14 +176,6 @@ double LabelRanker::score(const Scratch& scratch, std::size_t i) const {
   return std::min(kMostScore, std::max(-kMostScore, score));  // in this order, NaN becomes -kMostScore
 }
 
-/// The log-odds of a candidate for a row with the usual number of known features.
-double LabelRanker::calibrated(double score, const Scratch& scratch) const {
-  const auto& [constant, slope, together] = calibration_.weights();
-  const double logit =
-      constant + together * scratch.together / kScoreScale + std::max(kLeastSlope, slope) * score / kScoreScale;
-  return std::min(kMostLogit, std::max(-kMostLogit, logit));
-}
-
 /// The base rate of a label with this number of examples.
 double LabelRanker::frequency(std::uint32_t count) const {
   return std::max(kLeastCount, static_cast<double>(count)) / (1.0 + static_cast<double>(memory_.n_learnt()));
@@ -191,26 +183,7 @@ double LabelRanker::frequency(std::uint32_t count) const {
 
 LabelRanker::Judged LabelRanker::judged(const Scratch& scratch, std::size_t i) const {
   const Candidate& candidate = scratch.candidates[i];
-  const double own = score(scratch, i);
-  const double logit = calibrated(own, scratch);
-  const double u = scratch.thinness;
-  if (u == 0) {
-    return {candidate.label, own, {}, logit};
-  }
-  const double frequent = std::min(kMostFrequent, frequency(candidate.count));
-  const double rare = log_double(frequent / (1.0 - frequent));
-  const Doubt::Features& w = doubt_.weights();
-  const double belief = 1.0 + u * (w[1] + u * w[4]);
-  const double frequency = u * (w[2] + u * w[5]);
-  const double blended =
-      u * (w[0] + u * w[3]) + std::max(kLeastBelief, belief) * logit + std::max(0.0, frequency) * rare;
-  // A weight has no effect while its term is at the bound. Without this, the errors would push it ever further away.
-  const double x_logit = belief > kLeastBelief ? u * logit : 0.0;
-  const double x_rare = frequency >= 0 ? u * rare : 0.0;
-  return {candidate.label,
-          own,
-          {u, x_logit, x_rare, u * u, u * x_logit, u * x_rare},
-          std::min(kMostLogit, std::max(-kMostLogit, blended))};
+  return calibration_.judged(candidate.label, score(scratch, i), frequency(candidate.count), scratch.context);
 }
 
 /// The first candidates, best first, ties by ascending label id.
@@ -240,9 +213,7 @@ void LabelRanker::observe(const Forest& forest, const Example& example) {
   if (!find_first(forest, example.x, 0, scratch_)) {
     return;  // rank() answers with base rates for such a row
   }
-  const std::vector<Judged> first = first_judged(scratch_);
-  learn_probabilities(example, first);
-  learn_doubt(example, first);
+  calibration_.learn(first_judged(scratch_), example.labels, scratch_.context);
   // If all labels of the example are new, no ranking could have been right, and there is nothing to learn from it. An
   // example without labels is informative.
   if (example.labels.empty() || std::any_of(example.labels.begin(), example.labels.end(),
@@ -291,27 +262,8 @@ void LabelRanker::observe_thinned(const Forest& forest, const Example& example) 
     }
   }
   if (find_first(forest, {thinned.features, thinned.values}, 0, scratch_)) {
-    learn_doubt(example, first_judged(scratch_));
+    calibration_.learn_doubt(first_judged(scratch_), example.labels, scratch_.context);
   }
-}
-
-void LabelRanker::learn_probabilities(const Example& example, std::span<const Judged> first) {
-  for (std::size_t i = 0; i < std::min(kCalibrated, first.size()); ++i) {
-    calibration_.observe({1.0, first[i].score / kScoreScale, scratch_.together / kScoreScale},
-                         has_label(example, first[i].label));
-  }
-  calibration_.step(kKeepCalibration);
-}
-
-void LabelRanker::learn_doubt(const Example& example, std::span<const Judged> first) {
-  if (scratch_.thinness == 0) {
-    return;
-  }
-  for (std::size_t i = 0; i < std::min(kCalibrated, first.size()); ++i) {
-    doubt_.observe_probability(sigmoid(static_cast<Real>(first[i].logit)), first[i].doubt,
-                               has_label(example, first[i].label), 1.0);
-  }
-  doubt_.step(kKeepDoubt);
 }
 
 void LabelRanker::learn_ranking(const Example& example) {
@@ -323,7 +275,7 @@ void LabelRanker::learn_ranking(const Example& example) {
   const std::vector<double> softmax = only_one ? softmax_of(first_scores(scratch_)) : std::vector<double>{};
   for (std::size_t i = 0; i < scratch_.candidates.size(); ++i) {
     const Candidate& candidate = scratch_.candidates[i];
-    const bool positive = has_label(example, candidate.label);
+    const bool positive = has_label(example.labels, candidate.label);
     const std::size_t own = bucket(candidate.count);
     for (std::size_t b = 0; b < kBuckets; ++b) {
       const double weight = b == own ? 1.0 : share;
@@ -373,18 +325,19 @@ std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x,
     }
     most = static_cast<Real>(std::max(0.0, kWhole - sum) / static_cast<double>(n_labels - ranked.size()));
   }
-  const std::size_t n_sure = std::min(kSurePlaces, ranked.size());
-  most = std::min(most, ranked[n_sure - 1].probability);
-  const double least_sure = first[n_sure - 1].logit;
+  const std::size_t n_kept = std::min(kSurePlaces, ranked.size());
+  most = std::min(most, ranked[n_kept - 1].probability);
+  const double least_sure = first[n_kept - 1].logit;
   std::vector<std::pair<ScoredLabel, double>> rest;  // with their log-odds, because probabilities may tie
-  for (std::size_t i = n_sure; i < ranked.size(); ++i) {
+  for (std::size_t i = n_kept; i < ranked.size(); ++i) {
     rest.emplace_back(ranked[i], first[i].logit);
   }
-  std::size_t n = params.top_k > 0 ? 2 * params.top_k : kUnlimited;
-  for (bool any_above = true; any_above && n_sure + rest.size() < n_labels; n *= kGrowth) {
+  const std::size_t n_allowed = params.filter != nullptr ? params.filter->n_allowed() : n_labels;
+  std::size_t n = params.top_k > 0 ? std::max(2 * params.top_k, kCandidates) : kUnlimited;
+  for (bool any_above = true; any_above && n_kept + rest.size() < n_labels; n *= kGrowth) {
     const std::size_t begin = scratch.candidates.size();
-    add_candidates(forest, x, n, params.beam, scratch);
-    describe(scratch.candidates, scratch.n_first, scratch.query.is_signed(), scratch.features);
+    add_candidates(forest, x, n, params.beam, params.filter, scratch);
+    describe_candidates(x, begin, scratch);
     any_above = false;
     for (std::size_t i = begin; i < scratch.candidates.size(); ++i) {
       const Judged each = judged(scratch, i);
@@ -392,7 +345,7 @@ std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x,
       rest.push_back({{each.label, std::min(most, probability)}, each.logit});
       any_above = any_above || rest.back().first.probability >= params.threshold;
     }
-    if (params.top_k > 0 || n >= n_labels) {
+    if (params.top_k > 0 || n >= n_allowed) {
       break;
     }
   }
@@ -402,7 +355,7 @@ std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x,
     }
     return a.second != b.second ? a.second > b.second : a.first.label < b.first.label;
   });
-  ranked.resize(n_sure);
+  ranked.resize(n_kept);
   std::transform(rest.begin(), rest.end(), std::back_inserter(ranked), [](const auto& each) { return each.first; });
   return ranked;
 }
@@ -410,8 +363,10 @@ std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x,
 std::vector<ScoredLabel> LabelRanker::most_frequent(std::size_t n_labels, const SearchParams& params) const {
   std::vector<ScoredLabel> all;
   for (LabelId label = 0; label < n_labels; ++label) {
-    const std::uint32_t count = memory_.count(label);
-    all.push_back({label, count > 0 ? static_cast<Real>(frequency(count) * kWhole) : Real{0}});
+    if (is_allowed(label, params)) {
+      const std::uint32_t count = memory_.count(label);
+      all.push_back({label, count > 0 ? static_cast<Real>(frequency(count) * kWhole) : Real{0}});
+    }
   }
   return best_of(all, params);
 }
@@ -423,9 +378,10 @@ std::vector<ScoredLabel> LabelRanker::rank(const Forest& forest, RowView x, cons
   }
   const std::vector<Judged> first = first_judged(scratch);
   std::vector<ScoredLabel> ranked = probabilities_of_first(first);
-  if (!first.empty() && (params.top_k == 0 || 2 * params.top_k > kCandidates)) {
+  if (!first.empty() && (params.top_k == 0 || params.top_k > n_sure(ranked, params))) {
     ranked = rank_more(forest, x, params, std::move(ranked), first, scratch);
   }
+  std::erase_if(ranked, [&](const ScoredLabel& each) { return !is_allowed(each.label, params); });
   const auto below = std::find_if(ranked.begin(), ranked.end(),
                                   [&](const ScoredLabel& each) { return each.probability < params.threshold; });
   const auto n = static_cast<std::size_t>(below - ranked.begin());
@@ -435,11 +391,11 @@ std::vector<ScoredLabel> LabelRanker::rank(const Forest& forest, RowView x, cons
 
 void LabelRanker::save(ArrayWriter& out, const std::string& prefix) const {
   memory_.save(out, prefix + "/memory");
+  recent_.save(out, prefix + "/recent");
   for (std::size_t i = 0; i < kBuckets; ++i) {
     models_[i].save(out, prefix + "/models/" + std::to_string(i));
   }
   calibration_.save(out, prefix + "/calibration");
-  doubt_.save(out, prefix + "/doubt");
   passes_.save(out, prefix + "/passes");
   out.put_one(prefix + "/n_observed", n_observed_);
   out.put_one(prefix + "/n_looked_at", n_looked_at_);
@@ -450,11 +406,11 @@ void LabelRanker::save(ArrayWriter& out, const std::string& prefix) const {
 LabelRanker LabelRanker::load(const ArrayReader& in, const std::string& prefix, std::uint32_t max_features) {
   LabelRanker ranker(max_features);
   ranker.memory_ = LabelMemory::load(in, prefix + "/memory", max_features);
+  ranker.recent_ = RecentExamples::load(in, prefix + "/recent");
   for (std::size_t i = 0; i < kBuckets; ++i) {
     ranker.models_[i] = RankingModel::load(in, prefix + "/models/" + std::to_string(i));
   }
-  ranker.calibration_ = Calibration::load(in, prefix + "/calibration");
-  ranker.doubt_ = Doubt::load(in, prefix + "/doubt");
+  ranker.calibration_ = ScoreCalibration::load(in, prefix + "/calibration");
   ranker.passes_ = PassDetector::load(in, prefix + "/passes");
   ranker.n_observed_ = in.get_one<std::uint64_t>(prefix + "/n_observed");
   ranker.n_looked_at_ = in.get_one<std::uint64_t>(prefix + "/n_looked_at");
@@ -465,11 +421,11 @@ LabelRanker LabelRanker::load(const ArrayReader& in, const std::string& prefix, 
 
 void LabelRanker::check(const LabelMemory::Limits& limits) const {
   memory_.check(limits);
+  recent_.check(memory_);
   for (const RankingModel& model : models_) {
     model.check();
   }
   calibration_.check();
-  doubt_.check();
   passes_.check();
   expect_format(n_of_several_ <= limits.examples && n_looked_at_ <= limits.examples,
                 "the ranking has seen more examples than the model");

@@ -16,6 +16,8 @@
 #include "ranking/label_memory.hpp"
 #include "ranking/online_logistic.hpp"
 #include "ranking/pass_detector.hpp"
+#include "ranking/recent_examples.hpp"
+#include "ranking/score_calibration.hpp"
 
 namespace oplt {
 
@@ -33,11 +35,11 @@ class LabelRanker {
     std::vector<LabelId> nearest;
     std::vector<LabelId> known;  // the candidates' labels, sorted
     std::vector<Candidate> candidates;
-    std::size_t n_first = 0;     // number of candidates for any k; the others were added because k is large
-    Real least_probability = 0;  // lowest probability by the tree among the first candidates
+    std::size_t n_first = 0;           // number of candidates for any k; the others were added because k is large
+    Real least_probability = 0;        // lowest probability by the tree among the first candidates
+    RecentExamples::Nearest examples;  // nearest to the row
     std::vector<CandidateFeatures> features;
-    double together = 0;  // logarithm of the sum of the first candidates' exponential scores
-    double thinness = 0;  // how little is known about the row: from 0 (as much as for most rows) to 1 (nothing)
+    ScoreCalibration::Context context;
   };
 
   explicit LabelRanker(std::uint32_t max_features);
@@ -59,6 +61,7 @@ class LabelRanker {
   void remember(std::span<const Example> examples) {
     for (const Example& example : examples) {
       memory_.learn(example.x, example.labels, example.weight);
+      recent_.learn(example.x, example.labels, memory_);
       n_of_several_ += example.labels.size() > 1 ? 1 : 0;
     }
   }
@@ -66,10 +69,11 @@ class LabelRanker {
   /// The labels that `params` asks for, among the candidates; the highest scores, and so probabilities, first, equal
   /// scores by ascending label id. The best ten labels do not depend on k. If no example so far had more than one
   /// label, the probabilities of all labels sum to at most 1. For a row without known features, the probabilities are
-  /// the base rates of the labels.
+  /// the base rates of the labels. The probability of a label does not depend on which others are allowed.
   std::vector<ScoredLabel> rank(const Forest& forest, RowView x, const SearchParams& params, Scratch& scratch) const;
 
   const LabelMemory& memory() const { return memory_; }
+  std::size_t memory_bytes() const { return memory_.memory_bytes() + recent_.memory_bytes(); }
 
   /// See LabelMemory.
   void save(ArrayWriter& out, const std::string& prefix) const;
@@ -78,24 +82,13 @@ class LabelRanker {
 
  private:
   using RankingModel = OnlineLogistic<kCandidateFeatures>;
-  using Calibration = OnlineLogistic<3>;  // of a constant, a candidate's score, and Scratch::together
-
-  // The less is known about a row, the less the calibrated log-odds count, and the more the base rate of the label. The
-  // features are 1, the calibrated log-odds and the log-odds of the base rate, each times the thinness and its square.
-  using Doubt = OnlineLogistic<6>;
-
-  /// A candidate with its score and the resulting log-odds.
-  struct Judged {
-    LabelId label;
-    double score;
-    Doubt::Features doubt;
-    double logit;  // of its probability
-  };
+  using Judged = ScoreCalibration::Judged;
 
   bool find_first(const Forest& forest, RowView x, std::size_t beam, Scratch& scratch) const;
-  void add_candidates(const Forest& forest, RowView x, std::size_t n, std::size_t beam, Scratch& scratch) const;
+  void add_candidates(const Forest& forest, RowView x, std::size_t n, std::size_t beam, const LabelFilter* filter,
+                      Scratch& scratch) const;
+  void describe_candidates(RowView x, std::size_t begin, Scratch& scratch) const;
   double score(const Scratch& scratch, std::size_t i) const;
-  double calibrated(double score, const Scratch& scratch) const;
   Judged judged(const Scratch& scratch, std::size_t i) const;
   std::vector<Judged> first_judged(const Scratch& scratch) const;
   std::vector<double> first_scores(const Scratch& scratch) const;
@@ -105,15 +98,13 @@ class LabelRanker {
                                      Scratch& scratch) const;
   std::vector<ScoredLabel> most_frequent(std::size_t n_labels, const SearchParams& params) const;
   double frequency(std::uint32_t count) const;
-  void learn_probabilities(const Example& example, std::span<const Judged> first);
   void learn_ranking(const Example& example);
-  void learn_doubt(const Example& example, std::span<const Judged> first);
   void observe_thinned(const Forest& forest, const Example& example);
 
   LabelMemory memory_;
+  RecentExamples recent_;
   std::vector<RankingModel> models_;  // by bucket of the label's number of examples
-  Calibration calibration_;           // trained on all observed examples
-  Doubt doubt_;                       // likewise, and on some with features removed
+  ScoreCalibration calibration_;      // trained on all observed examples, and on some with features removed
   PassDetector passes_;
   std::uint64_t n_observed_ = 0;    // examples on which the models were trained
   std::uint64_t n_looked_at_ = 0;   // examples on which the calibration was trained

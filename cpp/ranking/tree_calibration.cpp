@@ -96,10 +96,11 @@ std::vector<ScoredLabel> TreeCalibration::search(const Forest& forest, RowView x
   SearchParams asked = params;
   asked.top_k = std::max(kBest, params.top_k);
   asked.threshold = 0;
+  asked.filter = nullptr;  // the probability of a label does not depend on which others are allowed
   std::vector<ScoredLabel> found = forest.search(x, asked, scratch);
   const OfRow calibrated = of_row(found);
-  if (params.top_k == 0) {
-    asked.top_k = 0;
+  if (params.top_k == 0 || params.filter != nullptr) {
+    asked = params;
     asked.threshold = params.threshold > 0 ? calibrated.lowest_reaching(params.threshold) : 0;
     found = forest.search(x, asked, scratch);
   } else {

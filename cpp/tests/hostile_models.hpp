@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -54,8 +55,11 @@ struct Kind {
 };
 
 /// A single tree, calibrated; a model of named features with all options, which is about to be regrown; the same for
-/// texts, without a history.
+/// texts, first without a history and with few terms, then with a history and all terms, so that it can forget. The
+/// inputs in tests/fuzz/corpus/model select one by their first byte.
 inline std::vector<Kind> kinds() {
+  Kind one{make_params(Policy::kComplete, 2, 3), {}};
+  one.params.calibrated = true;
   Kind all{make_params(Policy::kBestGreedy, 2, 3, arow(0.5F)), {}};
   all.params.label_memory = 4;
   all.params.forest.trees = 2;
@@ -63,9 +67,10 @@ inline std::vector<Kind> kinds() {
   texts.text = crowded_text();
   all.params.forest.history = 10 * kExamples;
   all.params.forest.first_regrowth = kExamples;
-  Kind one{make_params(Policy::kComplete, 2, 3), {}};
-  one.params.calibrated = true;
-  return {one, all, texts};
+  Kind texts_with_history = all;
+  texts_with_history.text = crowded_text();
+  texts_with_history.text->max_features = 0;
+  return {one, all, texts, texts_with_history};
 }
 
 /// Throws std::logic_error unless a guarantee holds.
@@ -78,6 +83,29 @@ inline void expect(bool holds, const std::string& what) {
 inline void expect_probabilities(const Predictions& predictions) {
   expect(std::ranges::all_of(predictions.probabilities, [](Real p) { return p >= 0 && p <= 1; }),  // false for NaN
          "a prediction is not a probability");
+}
+
+inline void expect_loadable(const Kind& kind, const ModelState& state, const std::string& what) {
+  try {
+    loaded(kind.params, saved_bytes(state), kind.text);
+  } catch (const FormatError& error) {
+    throw std::logic_error(what + error.what());
+  }
+}
+
+/// Forgets an example, if the model can.
+inline void forget_one(const Kind& kind, OnlineModel& model) {
+  const std::uint64_t n_before = model.snapshot().n_examples();
+  try {
+    model.forget(std::vector<std::uint64_t>{1}, model.n_forgettings(), 1);
+  } catch (const InvalidInput&) {
+    expect(model.snapshot().n_examples() == n_before, "a call that failed has forgotten an example");
+    return;
+  }
+  const ModelState after = model.snapshot();
+  expect(after.n_examples() == n_before - 1, "not exactly one example was forgotten");
+  expect_probabilities(after.predict(kind.questions(), {.top_k = 3}, 1));
+  expect_loadable(kind, after, "what was learnt again from a changed file is refused: ");
 }
 
 /// Loads a file; if it passes the check, exercises the model in all ways. Returns false if the file is rejected.
@@ -99,11 +127,8 @@ inline bool is_used(const Kind& kind, const std::vector<std::byte>& file) {
   const ModelState after = model->snapshot();
   expect_probabilities(after.predict(kind.questions(), {.top_k = 3}, 1));
   expect(after.n_examples() == before.n_examples() + kExamples, "not all examples were counted");
-  try {
-    loaded(kind.params, saved_bytes(after), kind.text);
-  } catch (const FormatError& error) {
-    throw std::logic_error(std::string("what was learnt from a changed file is refused: ") + error.what());
-  }
+  expect_loadable(kind, after, "what was learnt from a changed file is refused: ");
+  forget_one(kind, *model);
   return true;
 }
 

@@ -139,14 +139,14 @@ TEST("the weight of the base rates is not updated while it is at its bound") {
   constexpr std::size_t kRare = 2;  // the weights of the log-odds of the base rate, times the thinness and its square
   constexpr std::size_t kSquareRare = 5;
   Both both;
-  auto file = test::with_value(test::saved_bytes(both.ranker), "thing/doubt", kRare, -5.0);
-  file = test::with_value(file, "thing/doubt", kSquareRare, 0.0);
+  auto file = test::with_value(test::saved_bytes(both.ranker), "thing/calibration/doubt", kRare, -5.0);
+  file = test::with_value(file, "thing/calibration/doubt", kSquareRare, 0.0);
   both.ranker = LabelRanker::load(test::read_arrays(file), "thing", kFeaturesKept);
   for (const test::StreamExample& example : sorted_labels(test::random_stream(8, 500))) {
     both.learn(example);
   }
   const auto learnt = test::saved_bytes(both.ranker);
-  const Buffer<double> doubt = test::read_arrays(learnt).get<double>("thing/doubt");
+  const Buffer<double> doubt = test::read_arrays(learnt).get<double>("thing/calibration/doubt");
   CHECK_EQ(doubt[kRare], -5.0);
   CHECK_EQ(doubt[kSquareRare], 0.0);
   CHECK(doubt[0] != 0.0);  // the other weights are updated
@@ -198,4 +198,39 @@ TEST("a loaded ranker continues identically; a copy does not change") {
       FormatError, "logistic",
       LabelRanker::load(test::read_arrays(test::with_value(file, "thing/models/3", 0, 1e308)), "thing", kFeaturesKept)
           .check(kNoLimits));
+}
+
+TEST("a filter changes neither the probability nor the order of the labels that it allows") {
+  Both both;
+  for (const test::StreamExample& example : sorted_labels(test::random_stream(1, 1500))) {
+    both.learn(example);
+  }
+  std::vector<LabelId> allowed;
+  for (LabelId label = 0; label < both.forest->n_labels(); label += 3) {
+    allowed.push_back(label);
+  }
+  const LabelFilter only(allowed, {}, both.forest->trees);
+  const LabelFilter others(std::nullopt, allowed, both.forest->trees);
+  LabelRanker::Scratch scratch;
+  for (const test::StreamExample& example : test::random_stream(2, 50)) {
+    const auto ten = both.rank(example, 10);
+    for (const LabelFilter* filter : {&only, &others}) {
+      for (const std::size_t k : {1U, 5U, 10U}) {
+        const SearchParams params{.top_k = k, .threshold = 0, .beam = 0, .filter = filter};
+        const auto found = both.ranker.rank(*both.forest, example.row(), params, scratch);
+        CHECK_EQ(found.size(), k);
+        auto expected = ten;  // whatever follows them is at most as probable
+        std::erase_if(expected, [&](const ScoredLabel& each) { return !filter->allows(each.label); });
+        expected.resize(std::min(k, expected.size()), {0, 0});
+        CHECK(std::equal(expected.begin(), expected.end(), found.begin()));
+        CHECK(std::ranges::all_of(found, [&](const ScoredLabel& each) { return filter->allows(each.label); }));
+        CHECK(std::is_sorted(found.begin(), found.end(),
+                             [](const auto& a, const auto& b) { return a.probability > b.probability; }));
+      }
+    }
+  }
+  const test::StreamExample unknown{{9999, kBiasFeature}, {1, 1}, {}, 1};  // answered by base rates
+  const auto found =
+      both.ranker.rank(*both.forest, unknown.row(), {.top_k = 3, .threshold = 0, .beam = 0, .filter = &only}, scratch);
+  CHECK(found.size() == 3 && std::ranges::all_of(found, [&](const auto& each) { return only.allows(each.label); }));
 }

@@ -4,9 +4,12 @@
 // Training of a model, and what other threads see meanwhile.
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <latch>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "check.hpp"
@@ -33,6 +36,32 @@ LabelTree three_leaves() {
   const std::vector<NodeId> parents{kNone, 0, 0, 0};
   const std::vector<LabelId> labels{kNone, 2, 0, 1};
   return {parents, labels};
+}
+
+ModelParams params_with_history() {
+  ModelParams params = make_params(Policy::kBestGreedy, 3, 5, test::arow(0.5F));
+  params.label_memory = 8;  // so that batches are small
+  params.forest.history = 10'000;
+  return params;
+}
+
+/// Calls rebuild(poll), which takes a break, in which it calls `during` once: another thread asks for turns until then.
+template <class Rebuild, class During>
+void rebuild_with_break(OnlineModel& model, Rebuild rebuild, During during) {
+  std::atomic<bool> has_begun = false;
+  std::thread busy([&] {
+    while (!has_begun) {
+      model.hold();
+      model.release();
+    }
+  });
+  rebuild(std::function<void()>([&] {
+    if (!has_begun.exchange(true)) {
+      during();
+    }
+  }));
+  CHECK(has_begun.exchange(true));
+  busy.join();
 }
 
 ModelState started_from_tree(const ModelParams& params, std::span<const Name> names) {
@@ -273,16 +302,95 @@ TEST("a model that forgets equals one that never learnt these examples; examples
   const auto poll = [&] {
     if (!has_learnt) {
       has_learnt = true;
-      CHECK_THROWS_WITH(InvalidInput, "being rebuilt", model.regrow(1));
       examples.update(model, 3900, 100);
     }
   };
   const std::vector<std::uint64_t> numbers{7};
-  model.forget(numbers, 1, poll);
+  model.forget(numbers, 0, 1, poll);
   if (!has_learnt) {  // it was over before the first poll
     examples.update(model, 3900, 100);
   }
   CHECK(saved_bytes(model) == saved_bytes(expected));
+}
+
+TEST("rebuilding waits for its turn; if the numbers of examples have changed meanwhile, none is forgotten") {
+  const NamedExamples examples(5, 2000);
+  const ModelParams params = params_with_history();
+  OnlineModel model(params, started(params));
+  examples.update(model);
+  std::vector<std::thread> others;
+  rebuild_with_break(
+      model, [&](const auto& poll) { model.forget(std::vector<std::uint64_t>{0, 7}, 0, 1, poll); },
+      [&] {
+        others.emplace_back([&, n = model.n_forgettings()] {
+          CHECK_THROWS_WITH(InvalidInput, "have changed", model.forget(std::vector<std::uint64_t>{5}, n, 1));
+        });
+        others.emplace_back([&] { model.regrow(1); });
+        others.emplace_back([&] { model.forget({}, 0, 2); });
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));  // all have begun
+      });
+  for (std::thread& other : others) {
+    other.join();
+  }
+  OnlineModel expected(params, started(params));
+  examples.update(expected, 1, 6);
+  examples.update(expected, 8, 1992);
+  model.regrow(1);  // the other regrowth may have been before the last forgetting, or after it
+  expected.regrow(1);
+  CHECK(saved_bytes(model) == saved_bytes(expected));
+}
+
+TEST("waiting for another rebuilding ends by an exception from poll, and does not begin if it would never end") {
+  const NamedExamples examples(5, 500);
+  const ModelParams params = params_with_history();
+  OnlineModel model(params, started(params));
+  examples.update(model);
+  std::latch is_rebuilding(1);
+  std::latch may_end(1);
+  std::thread rebuilding([&] {
+    rebuild_with_break(
+        model, [&](const auto& poll) { model.forget({}, 0, 1, poll); },
+        [&] {
+          CHECK_THROWS_WITH(InvalidInput, "by a signal handler", model.regrow(1));
+          is_rebuilding.count_down();
+          may_end.wait();
+        });
+  });
+  is_rebuilding.wait();
+  const auto before = saved_bytes(model);
+  const auto poll = [] { throw InvalidInput("Ctrl-C"); };
+  CHECK_THROWS_WITH(InvalidInput, "Ctrl-C", model.regrow(1, poll));
+  CHECK_THROWS_WITH(InvalidInput, "Ctrl-C", model.forget(std::vector<std::uint64_t>{3}, 0, 1, poll));
+  model.hold();  // the other call waits for it
+  CHECK_THROWS_WITH(InvalidInput, "a fork hook", model.regrow(1));
+  model.release();
+  may_end.count_down();
+  rebuilding.join();
+  CHECK(saved_bytes(model) == before);
+  model.regrow(1);
+}
+
+TEST("memory use includes a regrowth beside the stream, in all its stages, until the old trees are freed") {
+  const NamedExamples examples(5, 1000);
+  ModelParams params = make_params(Policy::kBestGreedy, 3, 5, test::arow(0.5F));
+  params.forest.history = 10'000;
+  params.forest.first_regrowth = 400;
+  OnlineModel model(params, started(params));
+  examples.update(model, 0, 399);
+  CHECK_EQ(model.memory_use().regrowth, 0U);
+  for (std::size_t i = 399; i < 499; ++i) {  // the new trees take over after 500 examples
+    examples.update(model, i, 1);
+    const MemoryUse use = model.memory_use();
+    CHECK(use.regrowth > 0);
+    CHECK_EQ(use.total(), model.snapshot().memory_use().total() + use.regrowth);
+  }
+  CHECK(2 * model.memory_use().regrowth > model.memory_use().trees);  // it has been trained on nearly all examples
+  std::size_t seen_meanwhile = 0;
+  examples.update(model, 499, 1);
+  model.regrow(1, [&] { seen_meanwhile = model.memory_use().total(); });
+  CHECK(seen_meanwhile == 0 || seen_meanwhile > model.snapshot().history->memory_bytes());
+  examples.update(model, 500, 200);
+  CHECK_EQ(model.memory_use().regrowth, 0U);
 }
 
 TEST("a model without a history, or one that has ended, cannot be rebuilt and stays as it was") {
@@ -294,7 +402,7 @@ TEST("a model without a history, or one that has ended, cannot be rebuilt and st
     examples.update(model);
     const auto before = saved_bytes(model);
     CHECK_THROWS_WITH(InvalidInput, "no history", model.regrow(1));
-    CHECK_THROWS_WITH(InvalidInput, "no history", model.forget({}, 1));
+    CHECK_THROWS_WITH(InvalidInput, "no history", model.forget({}, 0, 1));
     CHECK(saved_bytes(model) == before);
     CHECK_EQ(model.snapshot().history->size(), 0U);
     examples.update(model);
@@ -311,7 +419,7 @@ TEST("an exception from poll ends the rebuilding and leaves the model as it was"
   const auto poll = [] { throw InvalidInput("Ctrl-C"); };
   const std::vector<std::uint64_t> numbers{7};
   CHECK_THROWS_WITH(InvalidInput, "Ctrl-C", model.regrow(2, poll));
-  CHECK_THROWS_WITH(InvalidInput, "Ctrl-C", model.forget(numbers, 2, poll));
+  CHECK_THROWS_WITH(InvalidInput, "Ctrl-C", model.forget(numbers, 0, 2, poll));
   CHECK(saved_bytes(model) == before);
   examples.update(model, 0, 10);
   CHECK_EQ(model.snapshot().n_examples(), 30'010U);

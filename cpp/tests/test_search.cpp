@@ -176,3 +176,43 @@ TEST("a model of one label finds it in the root") {
   }
   CHECK(found_by(model, example.row(), {.threshold = 1}).empty());
 }
+
+TEST("a filter restricts exact search to the allowed labels, as if the others were left out afterwards") {
+  const Plt model = trained(make_params(Policy::kBestGreedy, 3, 5, test::arow(0.1F)), 1, 150);
+  const LabelId n_labels = model.n_labels();
+  const std::vector<LabelId> few{3, 17, 20, 29};
+  std::vector<LabelId> most;
+  for (LabelId label = 0; label < n_labels; ++label) {
+    if (label % 10 != 3) {
+      most.push_back(label);
+    }
+  }
+  SearchScratch scratch;
+  for (const LabelFilter& filter : {LabelFilter(few, {}, {&model, 1}), LabelFilter(most, {}, {&model, 1}),
+                                    LabelFilter(std::nullopt, few, {&model, 1}), LabelFilter(most, few, {&model, 1}),
+                                    LabelFilter(std::span<const LabelId>(), {}, {&model, 1})}) {
+    for (const StreamExample& question : questions()) {
+      for (const std::size_t top_k : {0U, 1U, 3U, 1000U}) {
+        for (const Real threshold : {0.0F, 0.01F}) {
+          auto expected = brute_force(model, question.row(), {.top_k = 0, .threshold = threshold});
+          std::erase_if(expected, [&](const ScoredLabel& found) { return !filter.allows(found.label); });
+          expected.resize(top_k > 0 ? std::min(top_k, expected.size()) : expected.size(), {0, 0});
+          const SearchParams params{.top_k = top_k, .threshold = threshold, .beam = 0, .filter = &filter};
+          CHECK(search(model, question.row(), params, scratch) == expected);
+        }
+      }
+      for (const ScoredLabel& found :
+           search(model, question.row(), {.top_k = 5, .threshold = 0, .beam = 2, .filter = &filter}, scratch)) {
+        CHECK(filter.allows(found.label));
+      }
+    }
+  }
+}
+
+TEST("a filter counts its labels, each once") {
+  const Plt model = ties();
+  const std::vector<LabelId> twice{2, 5, 2};
+  CHECK_EQ(LabelFilter(twice, {}, {&model, 1}).n_allowed(), 2U);
+  CHECK_EQ(LabelFilter(std::nullopt, twice, {&model, 1}).n_allowed(), 6U);
+  CHECK_EQ(LabelFilter(twice, twice, {&model, 1}).n_allowed(), 0U);
+}

@@ -23,6 +23,13 @@ TEST("arrays of a pool do not move and do not overlap") {
         CHECK_EQ(spans[i][j], static_cast<int>(i + j));
       }
     }
+    std::size_t n_values = 0;
+    for (const std::span<int> span : spans) {
+      n_values += span.size();
+    }
+    const std::size_t bytes = pool.memory_bytes();
+    CHECK(bytes >= n_values * sizeof(int) && bytes < 4 * n_values * sizeof(int));
     pool.clear();
+    CHECK(pool.memory_bytes() > 0 && pool.memory_bytes() <= bytes);
   }
 }

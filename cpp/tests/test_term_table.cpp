@@ -377,6 +377,15 @@ TEST("counts saturate at the maximum, and impossible counts are rejected") {
   const auto bytes = saved_bytes(table);
   CHECK_THROWS_WITH(FormatError, "impossible number of texts",
                     open(with_value(bytes, "thing/n_texts", 0, ~std::uint64_t{0}), {0, 2}).check());
+  for (const Kind& kind : kKinds) {
+    TermTable full(kind.first, kind.second);
+    update_many(full, 0, 10);
+    full = open(with_value(saved_bytes(full), "thing/n_texts", 0, std::uint64_t{1} << 62), kind);
+    full.check();
+    update_many(full, 5, 20);
+    full.check();
+    CHECK_EQ(full.n_texts(), std::uint64_t{1} << 62);
+  }
   constexpr std::uint64_t kMany = std::uint64_t{1} << 40;
   const auto counted = with_value(bytes, "thing/n_texts", 0, kMany);
   TermTable loaded =

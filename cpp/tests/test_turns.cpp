@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.hpp"
 #include "check.hpp"
 #include "in_child.hpp"
 #include "model/turns.hpp"
@@ -392,7 +393,58 @@ TEST("a thread that holds reads the copy of a paused writer, until it has writte
   turns.leave_writing();
 }
 
+TEST("one thread at a time rebuilds, and none waits for itself") {
+  Turns turns;
+  CHECK(turns.enter_rebuilding(0ms));
+  CHECK_THROWS_WITH(InvalidInput, "signal handler", turns.enter_rebuilding(0ms));
+  turns.enter_writing();
+  std::atomic<bool> has_come = false;
+  std::thread other([&] {
+    CHECK(!turns.enter_rebuilding(1ms));
+    has_come = turns.enter_rebuilding(kLong);
+    turns.leave_rebuilding();
+  });
+  wait_a_while();
+  CHECK(!has_come);
+  turns.leave_writing();
+  turns.leave_rebuilding();
+  other.join();
+  CHECK(has_come);
+}
+
+TEST("a thread that holds does not wait for one that rebuilds, which waits for it") {
+  Turns turns;
+  std::thread([&] { turns.enter_rebuilding(0ms); }).join();
+  turns.hold();
+  CHECK_THROWS_WITH(InvalidInput, "fork hook", turns.enter_rebuilding(kLong));
+  turns.release();
+}
+
 #ifdef OPLT_CAN_FORK
+TEST("a child may rebuild if another thread did so in its parent; a thread that forks keeps its turn") {
+  Turns turns;
+  std::thread([&] { turns.enter_rebuilding(0ms); }).join();
+  turns.hold();
+  CHECK(test::holds_in_child([&] {
+    turns.release_in_child();
+    return turns.enter_rebuilding(0ms);
+  }));
+  turns.release();
+  turns.leave_rebuilding();  // for the thread that has ended
+  CHECK(turns.enter_rebuilding(0ms));
+  turns.hold();
+  CHECK(test::holds_in_child([&] {
+    turns.release_in_child();
+    try {
+      turns.enter_rebuilding(0ms);
+    } catch (const InvalidInput&) {
+      return true;
+    }
+    return false;
+  }));
+  turns.release();
+}
+
 TEST("a child continues without the waiting threads, also in nested forks") {
   Turns turns;
   turns.hold();

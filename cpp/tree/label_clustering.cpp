@@ -13,6 +13,7 @@
 
 #include "base/forks.hpp"
 #include "base/interruption.hpp"
+#include "base/memory_bytes.hpp"
 #include "base/parallel.hpp"
 #include "base/random.hpp"
 #include "tree/label_vectors.hpp"
@@ -60,6 +61,10 @@ class Bisection {
         return true;
       }
     }
+  }
+
+  std::size_t memory_bytes() const {
+    return total_.memory_bytes() + oplt::memory_bytes(first_, direction_, ranked_, is_first_, former_);
   }
 
  private:
@@ -240,6 +245,8 @@ class TreeGrower {
 
   TreeNodes take() { return std::move(nodes_); }
 
+  std::size_t memory_bytes() const { return oplt::memory_bytes(order_, nodes_.parents, nodes_.labels, groups_); }
+
  private:
   NodeId add_node(NodeId parent, LabelId label) {
     nodes_.parents.push_back(parent);
@@ -369,6 +376,10 @@ LabelClustering::~LabelClustering() = default;
 bool LabelClustering::advance(std::size_t n_values) { return steps_->advance(n_values); }
 
 TreeNodes LabelClustering::take() { return steps_->grower.take(); }
+
+std::size_t LabelClustering::memory_bytes() const {
+  return steps_->grower.memory_bytes() + steps_->bisection.memory_bytes() + oplt::memory_bytes(steps_->seeds);
+}
 
 NamedTree cluster_labels(const NamedRows& x, const NamedLabels& y, BalancedShape shape, std::uint64_t seed,
                          std::size_t threads, const std::function<void()>& poll) {

@@ -58,6 +58,9 @@ class LabelClustering {
   /// The complete tree.
   TreeNodes take();
 
+  /// Without the vectors.
+  std::size_t memory_bytes() const;
+
  private:
   struct Steps;
   std::unique_ptr<Steps> steps_;

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/memory_bytes.hpp"
 #include "base/span_pool.hpp"
 #include "base/types.hpp"
 #include "encode/named_rows.hpp"
@@ -47,6 +48,8 @@ class SparseSum {
     touched_.clear();
   }
 
+  std::size_t memory_bytes() const { return oplt::memory_bytes(sums_, is_touched_, touched_); }
+
  private:
   std::vector<double> sums_;
   std::vector<unsigned char> is_touched_;
@@ -73,6 +76,10 @@ class LabelVectors {
   std::size_t n_labels() const { return indptr_.size() - 1; }
   std::size_t n_features() const { return n_features_; }
   std::size_t n_values() const { return values_.size(); }
+  /// Without memory that is reserved for further values, since it has not been touched.
+  std::size_t memory_bytes() const {
+    return oplt::memory_bytes(indptr_) + n_values() * (sizeof(FeatureId) + sizeof(Real));
+  }
 
  private:
   friend class LabelSums;
@@ -99,6 +106,10 @@ class LabelSums {
 
   /// Number of values that advance() adds up in all.
   std::size_t n_values() const { return n_values_; }
+  std::size_t memory_bytes() const {
+    return rows_.memory_bytes() + label_sets_.memory_bytes() + oplt::memory_bytes(examples_, indptr_, of_label_) +
+           (sum_ ? sum_->memory_bytes() : 0);
+  }
 
  private:
   void list_examples();

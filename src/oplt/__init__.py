@@ -36,6 +36,7 @@ __all__ = [
     "features",
     "files",
     "metrics",
+    "testing",
     "text",
     "thresholds",
     "tree",
@@ -46,7 +47,7 @@ __all__ = [
 _HOMES = {"LabelTree": "tree", "OnlinePLT": "model", "PLT": "plt", "Predictions": "predictions"}
 
 if TYPE_CHECKING:
-    from oplt import datasets, drawing, evaluate, features, files, metrics, text, thresholds, tree
+    from oplt import datasets, drawing, evaluate, features, files, metrics, testing, text, thresholds, tree
     from oplt.model import OnlinePLT
     from oplt.plt import PLT
     from oplt.predictions import Predictions

@@ -76,7 +76,8 @@ class Inspection:
     largest_blocks
         The nodes, over all trees, whose children's classifiers have the most weights.
     memory
-        Bytes by part, without parts that are still in a memory-mapped file. The values sum to `memory_bytes`.
+        Bytes by part, without parts that are still in a memory-mapped file. The values sum to `memory_bytes`. The part
+        ``"regrowth"`` is a new tree that an `OnlinePLT` is building beside the stream; see its setting `history`.
     labels
         The most and least frequent labels; None for a model without a label memory, which does not count them.
     threshold
@@ -126,8 +127,8 @@ class Inspection:
         return {**asdict(self), **{name: getattr(self, name) for name in sums}}
 
 
-def inspect(model: SavedModel, n: int) -> Inspection:
-    """Describe a model; `n` is the number of blocks, of most frequent and of least frequent labels to list."""
+def inspect(model: SavedModel, memory: dict[str, int], n: int) -> Inspection:
+    """Describe a model, whose parts take `memory`. List `n` blocks, most frequent and least frequent labels each."""
     settings, state = model.settings, model.state
     trees = _core.tree_sizes(state)
     return Inspection(
@@ -141,7 +142,7 @@ def inspect(model: SavedModel, n: int) -> Inspection:
         n_features=state.n_features,
         trees=tuple(TreeSize(len(n_labels), depth, n_weights) for depth, n_labels, _, n_weights in trees),
         largest_blocks=_largest_blocks(trees, n),
-        memory=_core.memory_parts(state),
+        memory=memory,
         labels=_label_counts(state, n),
         threshold=None if model.thresholds is None else model.thresholds.value,
         n_own_thresholds=0 if model.thresholds is None else len(model.thresholds.labels),

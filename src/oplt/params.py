@@ -7,76 +7,28 @@ Docstrings, command-line options and the settings in a model file are all derive
 
 from __future__ import annotations
 
-import difflib
-import inspect
 import re
-import textwrap
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
-from functools import wraps
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, NoReturn
 
 from oplt import _core
-from oplt.checks import Bounds, Check, Choice, Flag, Integer, Number, Pattern, refuse
+from oplt.checks import Bounds, Choice, Flag, Integer, Number, Pattern, refuse
+from oplt.declarations import check_keywords, check_settings, declared, setting
 from oplt.errors import InvalidParameterError
 
 __all__ = [
     "PRESETS",
     "BatchSettings",
     "Range",
-    "Setting",
     "Settings",
     "TextSettings",
     "check_setting_names",
-    "declared",
     "preset",
     "search_params",
-    "with_settings",
 ]
 
 Range = tuple[int, int]
-
-_WIDTH = 100  # of generated documentation
-_PLACEHOLDER = re.compile(r"^( *)\{settings\}$", re.MULTILINE)
-
-Documented = TypeVar("Documented", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The declaration of a setting.
-
-    Attributes
-    ----------
-    summary
-        A sentence that stands alone: the help of the command-line option.
-    details
-        Further sentences, for the docstring.
-    presets
-        The values in the presets that fix the setting; see PRESETS.
-    """
-
-    name: str
-    default: Any
-    check: Check
-    summary: str
-    details: str
-    presets: Mapping[str, Any]
-
-    def described(self) -> str:
-        """Format the entry for a docstring."""
-        body = textwrap.fill(f"{self.summary} {self.details}".strip(), _WIDTH, break_on_hyphens=False)
-        head = f"{self.name} : {self.check.kind}, default {self.default!r}"
-        return head + "\n" + textwrap.indent(body, "    ")
-
-
-def _setting(default: Any, check: Check, summary: str, details: str = "", **presets: Any) -> Any:
-    return field(default=default, metadata={"check": check, "summary": summary, "details": details, "presets": presets})
-
-
-def declared(cls: type) -> tuple[Setting, ...]:
-    """List the settings that a class declares, in order of declaration."""
-    return tuple(Setting(one.name, one.default, **one.metadata) for one in fields(cls))
 
 
 @dataclass(frozen=True)
@@ -98,46 +50,46 @@ class _TextFeaturesOrNone:
 class TextSettings:
     """How texts are turned into features."""
 
-    ngrams: Range | None = _setting(
+    ngrams: Range | None = setting(
         (1, 1),
         Bounds(most=255),
         "Word n-grams: minimum and maximum number of words per term.",
         "``(1, 2)``: single words and pairs of adjacent words. None: no word n-grams, only `chars`.",
     )
-    chars: Range | None = _setting(
+    chars: Range | None = setting(
         None,
         Bounds(most=255),
         "Character n-grams of words: minimum and maximum number of characters per term.",
         "``(3, 5)`` matches words that are spelled or inflected differently, at the cost of several times as many"
         " features. The spaces around a word are part of it. The names of these terms begin with ``~``.",
     )
-    idf: bool = _setting(
+    idf: bool = setting(
         True,
         Flag(),
         "Weight terms by inverse document frequency, computed over the texts learned so far.",
         "A term that occurs in d of n texts is weighted by 1 + ln((1 + n) / (1 + d)). See below.",
     )
-    sublinear: bool = _setting(True, Flag(), "Weight a term that occurs f times by 1 + ln f instead of f.")
-    hash_bits: int | None = _setting(
+    sublinear: bool = setting(True, Flag(), "Weight a term that occurs f times by 1 + ln f instead of f.")
+    hash_bits: int | None = setting(
         None,
         Integer(most=31, optional=True),
         "Hash terms to 2^N features instead of keeping a vocabulary.",
         "Feature names are then numbers. None: keep a vocabulary.",
     )
-    max_features: int | None = _setting(
+    max_features: int | None = setting(
         None,
         Integer(most=2**31 - 1, optional=True),
         "Keep at most N terms, the most frequent ones.",
         "None: keep all terms. See below.",
     )
 
-    symbols: bool = _setting(
+    symbols: bool = setting(
         True,
         Flag(),
         "Keep C++, C# and emoji as words, and include punctuation and symbols in character n-grams.",
         "False: words consist of letters, numbers and underscores only, and character n-grams are taken from words.",
     )
-    token_pattern: str | None = _setting(
+    token_pattern: str | None = setting(
         None,
         Pattern(),
         "Regular expression that matches a word, such as \\S+; by default, built-in rules find the words.",
@@ -158,7 +110,7 @@ class TextSettings:
         return _core.WordRule.SYMBOLS if self.symbols else _core.WordRule.LETTERS
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_settings(self)
         if self.ngrams is None and self.chars is None:
             raise InvalidParameterError(
                 "parameters-conflict", "ngrams and chars cannot both be None: no text would have any features"
@@ -197,7 +149,7 @@ _VARYING = ("best-greedy", "random")
 class Settings:
     """How a model learns."""
 
-    policy: str = _setting(
+    policy: str = setting(
         "best-greedy",
         Choice(("best-greedy", "random", "complete", "cpet", "flat", "fixed")),
         "Policy that places new labels in the tree: best-greedy, random, complete, cpet, flat or fixed.",
@@ -208,28 +160,28 @@ class Settings:
         " an example without labels.",
         paper="best-greedy",
     )
-    alpha: float = _setting(
+    alpha: float = setting(
         0.75,
         Number(least=0, most=1),
         "Trade-off when a new label is placed: 0 follows the classifiers, 1 keeps the tree balanced.",
         "Used by best-greedy and cpet.",
         paper=0.75,
     )
-    arity: int = _setting(
+    arity: int = setting(
         31,
         Integer(least=2),
         "Number of children of an internal node.",
         "The paper's b. Used by best-greedy, random and complete.",
         paper=2,
     )
-    max_leaves: int = _setting(
+    max_leaves: int = setting(
         31,
         Integer(least=2),
         "Maximum number of leaves under a lowest-level node; must be at least the arity.",
         "The paper's b_max. Used by best-greedy and random.",
         paper=100,
     )
-    spread_new_labels: bool = _setting(
+    spread_new_labels: bool = setting(
         True,
         Flag(),
         "Keep the tree shallow if one example brings many new labels.",
@@ -238,7 +190,7 @@ class Settings:
         " random and cpet.",
         paper=False,
     )
-    learner: str = _setting(
+    learner: str = setting(
         "arow",
         Choice(("arow", "adagrad")),
         "Online learner of the classifiers: arow (more precise) or adagrad (as in the paper).",
@@ -246,26 +198,26 @@ class Settings:
         " AdaGrad on the logistic loss, as in the paper.",
         paper="adagrad",
     )
-    arow_r: float = _setting(
+    arow_r: float = setting(
         0.3,
         Number(least=0.001, most=1e6, single=True),  # below it, weights would not stay finite
         "Regularization of AROW (arow only): larger values learn more slowly, and suit noisy labels.",
     )
-    sparsity: float = _setting(
+    sparsity: float = setting(
         0.4,
         Number(least=0, most=1e6, single=True),
         "Leave out weights whose first step is small (arow only); larger values save memory, 0 keeps all weights.",
         "A step is small if it is below this fraction of what a feature of medium size gets in an untrained classifier."
         " Larger values cost some precision.",
     )
-    learning_rate: float = _setting(1.0, _RATE, "Learning rate of AdaGrad (adagrad only).", paper=1.0)
-    adagrad_eps: float = _setting(
+    learning_rate: float = setting(1.0, _RATE, "Learning rate of AdaGrad (adagrad only).", paper=1.0)
+    adagrad_eps: float = setting(
         0.01,
         _RATE,
         "Epsilon of AdaGrad (adagrad only): a step is learning rate * g / sqrt(epsilon + sum of g²).",
         paper=0.01,
     )
-    gate: float = _setting(
+    gate: float = setting(
         0.15,
         Number(least=0, below=0.5, single=True),
         "Skip the update of a classifier whose error, |label - probability|, is below this (adagrad only).",
@@ -273,22 +225,23 @@ class Settings:
         " less well calibrated. It must be below 0.5, the error of an untrained classifier.",
         paper=0.0,
     )
-    bias: bool = _setting(True, Flag(), "Give each classifier a bias (intercept).")
-    normalize: bool = _setting(True, Flag(), _NORMALIZE)
-    seed: int = _setting(
+    bias: bool = setting(True, Flag(), "Give each classifier a bias (intercept).")
+    normalize: bool = setting(True, Flag(), _NORMALIZE)
+    seed: int = setting(
         0, _ANY_SEED, _SEED, "Used by the random policy and by the 2-means clustering of a regrown tree."
     )
-    label_memory: int = _setting(
+    label_memory: int = setting(
         512,
         Integer(least=0, most=2**20),
         "Remember N features of each label, and rank labels by tree and memory together; 0 uses the tree alone.",
-        "The memory is the mean of a label's examples. How to weight memory and tree is learned from the stream. The"
+        "The memory is the mean of a label's examples and, on streams with few features, its latest 64 examples. How to"
+        " weight memory and tree is learned from the stream. The"
         ' memory helps rare labels a lot, and most others somewhat; see "beyond the paper" in the documentation for its'
         " cost. Probabilities are calibrated on the stream so far: if all its labels are new, all probabilities are"
         " small. With 0, search is exact; the probabilities of the tree are calibrated, too, if the learner is arow.",
         paper=0,
     )
-    trees: int = _setting(
+    trees: int = setting(
         1,
         Integer(most=32),
         "Number of trees; labels are ranked by their mean probability over the trees.",
@@ -299,7 +252,7 @@ class Settings:
         paper=1,
         accurate=3,
     )
-    history: int = _setting(
+    history: int = setting(
         1_000_000,
         Integer(least=0, most=2**32 - 1),
         "Keep all examples, up to N, to regrow the tree from them and to forget examples; 0 keeps none.",
@@ -309,7 +262,7 @@ class Settings:
         " example. Trees of other policies than best-greedy are not regrown.",
         paper=0,
     )
-    features: TextSettings | None = _setting(
+    features: TextSettings | None = setting(
         None,
         _TextFeaturesOrNone(),
         "What an example is: a text, or features.",
@@ -318,7 +271,7 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_settings(self)
         if self.arity > self.max_leaves:
             _conflict(f"arity must be at most max_leaves ({self.max_leaves}), or the tree becomes a chain", self.arity)
         unless = f"unless the policy is {' or '.join(_VARYING)}"
@@ -361,47 +314,47 @@ _DEFAULT_COSTS = {"squared-hinge": 1.0, "logistic": 10.0}
 class BatchSettings:
     """How a batch model is trained."""
 
-    loss: str = _setting(
+    loss: str = setting(
         "squared-hinge",
         Choice(("squared-hinge", "logistic")),
         "Loss of the classifiers: squared-hinge or logistic.",
         '``"squared-hinge"``: a support vector machine in each node, as in Parabel; a score s is turned into the'
         ' probability exp(-max(0, 1 - s)²). ``"logistic"``: better calibrated.',
     )
-    cost: float | None = _setting(
+    cost: float | None = setting(
         None,
         Number(above=0, most=1e6, optional=True),
         "Weight of the loss relative to the regularization (LIBLINEAR's C); larger values fit more closely.",
         "None: 1 for the squared hinge loss and 10 for the logistic one, whose gradients are smaller.",
     )
-    tolerance: float = _setting(
+    tolerance: float = setting(
         0.1,
         Number(least=1e-9, most=1),  # below it, rounding errors would keep the solver from converging
         "Stopping tolerance of the solver.",
     )
-    max_iterations: int = _setting(20, Integer(), "Stop training a classifier after N passes over its examples.")
-    prune: float = _setting(
+    max_iterations: int = setting(20, Integer(), "Stop training a classifier after N passes over its examples.")
+    prune: float = setting(
         0.1,
         Number(least=0, most=1, single=True),
         "Drop weights smaller than this, which makes the model much smaller.",
         "The default suits normalized features. Larger feature values lead to smaller weights, so use 0 with"
         " ``normalize=False``.",
     )
-    normalize: bool = _setting(True, Flag(), _NORMALIZE)
-    seed: int = _setting(
+    normalize: bool = setting(True, Flag(), _NORMALIZE)
+    seed: int = setting(
         0,
         _ANY_SEED,
         _SEED,
         "Used for the order of the examples in training, and for clustering the labels if no tree is given.",
     )
-    trees: int = _setting(
+    trees: int = setting(
         1,
         Integer(most=32),
         "Number of trees; labels are ranked by their mean probability over the trees.",
         "Each is built by `oplt.tree.kmeans`, as in Parabel, with a different seed. Alternatively, a `LabelTree`, or"
         " several, whose leaves include all labels of `Y`.",
     )
-    features: TextSettings | None = _setting(
+    features: TextSettings | None = setting(
         None,
         _TextFeaturesOrNone(),
         "What an example is: a text, or features.",
@@ -409,7 +362,7 @@ class BatchSettings:
     )
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_settings(self)
         if self.cost is None:
             object.__setattr__(self, "cost", _DEFAULT_COSTS[self.loss])
 
@@ -422,14 +375,6 @@ class BatchSettings:
         """Describe a saved model with these settings to the core."""
         text = self.features.to_core() if self.features else None
         return self.to_core().to_load(self.normalize, self.trees, text)
-
-
-AnySettings = Settings | BatchSettings | TextSettings
-
-
-def _check(settings: AnySettings) -> None:
-    for one in declared(type(settings)):
-        object.__setattr__(settings, one.name, one.check(one.name, getattr(settings, one.name)))
 
 
 # Settings by intent: each is a method of `OnlinePLT`, and an option of the commands that make a model.
@@ -452,48 +397,9 @@ def _without_features(settings: Settings | BatchSettings) -> dict[str, Any]:
     return {name: value for name, value in asdict(settings).items() if name != "features"}
 
 
-def with_settings(cls: type) -> Callable[[Documented], Documented]:
-    """Let a class or function take the settings that `cls` declares.
-
-    A line ``{settings}`` of its docstring is replaced by their descriptions. A misspelled keyword is refused with a
-    message that suggests the right one.
-    """
-
-    def decorate(target: Documented) -> Documented:
-        if target.__doc__ is not None:  # python -OO leaves docstrings out
-            target.__doc__ = _PLACEHOLDER.sub(lambda found: _documentation(cls, found[1]), target.__doc__)
-        if not isinstance(target, type):
-            return _with_known_keywords(target, target.__qualname__)
-        target.__init__ = _with_known_keywords(target.__init__, target.__name__)  # type: ignore[misc]
-        return target
-
-    return decorate
-
-
-def _documentation(cls: type, indent: str) -> str:
-    return textwrap.indent("\n".join(one.described() for one in declared(cls)), indent)
-
-
-def _with_known_keywords(function: Documented, called: str) -> Documented:
-    known = [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
-
-    @wraps(function)
-    def checked(*args: Any, **kwargs: Any) -> Any:
-        check_setting_names(called, kwargs, known)
-        return function(*args, **kwargs)
-
-    return checked  # type: ignore[return-value]
-
-
-def check_setting_names(method: str, given: Mapping[str, Any], known: Iterable[str] = ()) -> None:
-    """Refuse unknown keywords, as Python does for explicit parameters, and suggest the nearest setting."""
-    names = list(known) or [*(one.name for one in declared(Settings)), "threads"]
-    for name in given:
-        if name not in names:
-            nearest = difflib.get_close_matches(name, names, n=1)
-            hint = f"did you mean {nearest[0]!r}?" if nearest else f"the settings are {', '.join(names)}"
-            msg = f"{method} has no setting {name!r}: {hint}"
-            raise TypeError(msg)
+def check_setting_names(method: str, given: Mapping[str, Any]) -> None:
+    """Refuse keywords that are not settings of an online model."""
+    check_keywords(method, given, [*(one.name for one in declared(Settings)), "threads"])
 
 
 _THRESHOLD = Number(least=0, most=1, optional=True)

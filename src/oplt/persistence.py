@@ -23,8 +23,9 @@ from typing import IO
 
 from oplt import _core
 from oplt.checks import Flag
+from oplt.declarations import declared
 from oplt.errors import InvalidInputError, ModelFormatError, OpltError
-from oplt.params import BatchSettings, Settings, declared
+from oplt.params import BatchSettings, Settings
 from oplt.thresholds import Thresholds
 
 if os.name == "posix":

@@ -16,9 +16,10 @@ import numpy.typing as npt
 from oplt import _core, persistence
 from oplt._typing import IdArray, Label, LabelRows, Rows
 from oplt.checks import Flag, Number, count, path_of
+from oplt.declarations import with_settings
 from oplt.doubts import LabelDoubts
 from oplt.errors import InvalidInputError
-from oplt.params import BatchSettings, Settings, with_settings
+from oplt.params import BatchSettings, Settings
 from oplt.persistence import SavedModel
 from oplt.predictor import Predictor, State
 from oplt.text import TextFeatures, as_text_features, core_of, rows_to_cluster, settings_of

@@ -24,7 +24,7 @@ from oplt.predictions import Predictions, named
 from oplt.text import TextFeatures
 from oplt.thresholds import Thresholds
 from oplt.tree import LabelTree
-from oplt.validation import NamedRows, Texts, as_input, as_inputs
+from oplt.validation import NamedRows, Texts, as_input, as_inputs, as_label_set
 from oplt.wording import number_of
 
 __all__ = ["Predictor", "State"]
@@ -41,6 +41,13 @@ class _Question:
     params: _core.SearchParams
     own: Thresholds | None = None
     k: int | None = None  # number of labels to keep among those that reach their own thresholds
+    allow: list[Label] | None = None  # only these labels; None: all
+    deny: list[Label] | None = None  # none of these
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all labels may be returned."""
+        return self.allow is None and self.deny is None
 
 
 class Predictor:
@@ -67,7 +74,14 @@ class Predictor:
         return SavedModel(self._settings, self._state(), thresholds=self._thresholds)
 
     def predict_one(
-        self, x: Row | str, k: int | None = None, *, threshold: _Threshold = None, beam: int | None = None
+        self,
+        x: Row | str,
+        k: int | None = None,
+        *,
+        threshold: _Threshold = None,
+        beam: int | None = None,
+        allow: Iterable[Label] | None = None,
+        deny: Iterable[Label] | None = None,
     ) -> list[tuple[Label, float]]:
         """Predict the labels of one example.
 
@@ -88,6 +102,10 @@ class Predictor:
             memory searches its tree exactly. A model with a label memory, which ranks candidates, uses 16 (10 in each
             of several trees); for `k` above 10, it uses 2·k, and without `k`, 100 and more, as long as further labels
             reach `threshold`.
+        allow, deny
+            Return only labels in `allow`, if it is given, and none in `deny`: still `k` of them, since all others are
+            skipped during the search. The probability of a label does not depend on them (in a model of several trees
+            without a label memory, it may be slightly larger). Labels that the model does not know are ignored.
 
         Returns
         -------
@@ -95,8 +113,8 @@ class Predictor:
         an example that has no known feature gets the base rates of the labels, and the probabilities of all labels sum
         to at most 1 as long as every example had at most one label.
         """
-        question = self._question(k, threshold, beam)
-        found = _core.predict_one(self._core, x, question.params) if self._is_quick else None
+        question = self._question(k, threshold, beam, allow, deny)
+        found = _core.predict_one(self._core, x, question.params) if self._is_quick and question.is_plain else None
         if found is None:
             return self._predict(self._as_row(x), question, threads=1)[0]
         if question.own is None:
@@ -111,6 +129,8 @@ class Predictor:
         *,
         threshold: _Threshold = None,
         beam: int | None = None,
+        allow: Iterable[Label] | None = None,
+        deny: Iterable[Label] | None = None,
     ) -> Predictions:
         """Predict the labels of many examples; see `predict_one` for the parameters.
 
@@ -123,8 +143,10 @@ class Predictor:
         ...     print(labels[0][0])
         cat
         dog
+        >>> model.predict_one({"purrs": 1}, k=1, deny=["cat"])[0][0]
+        'dog'
         """
-        return self._predict(self._as_rows(X), self._question(k, threshold, beam), self._threads)
+        return self._predict(self._as_rows(X), self._question(k, threshold, beam, allow, deny), self._threads)
 
     @property
     def thresholds(self) -> Thresholds | None:
@@ -134,15 +156,24 @@ class Predictor:
         """
         return self._thresholds
 
-    def _question(self, k: int | None, threshold: _Threshold, beam: int | None) -> _Question:
+    def _question(
+        self,
+        k: int | None,
+        threshold: _Threshold,
+        beam: int | None,
+        allow: Iterable[Label] | None,
+        deny: Iterable[Label] | None,
+    ) -> _Question:
         if isinstance(threshold, str):
             threshold = self._tuned(threshold)
+        allowed = None if allow is None else as_label_set(allow, "allow")
+        denied = None if deny is None else as_label_set(deny, "deny")
         if not isinstance(threshold, Thresholds):
-            return _Question(search_params(k, threshold, beam))
+            return _Question(search_params(k, threshold, beam), allow=allowed, deny=denied)
         checked = search_params(k, threshold.value, beam)
         if not threshold.labels:
-            return _Question(checked)
-        return _Question(search_params(None, threshold.least, beam), threshold, k)
+            return _Question(checked, allow=allowed, deny=denied)
+        return _Question(search_params(None, threshold.least, beam), threshold, k, allowed, denied)
 
     def _tuned(self, threshold: str) -> Thresholds:
         if threshold != "tuned":
@@ -173,7 +204,10 @@ class Predictor:
 
     def _predict(self, rows: NamedRows | Texts, question: _Question, threads: int) -> Predictions:
         state = self._state()
-        indptr, ids, scores = state.predict(rows.to_core(), question.params, threads)
+        allowed, denied = (
+            None if names is None else state.find_labels(names) for names in (question.allow, question.deny)
+        )
+        indptr, ids, scores = state.predict(rows.to_core(), question.params, threads, allowed, denied)
         if question.own is not None:
             distinct, places = np.unique(ids, return_inverse=True)
             own = question.own.of(state.label_names(distinct))[places.reshape(-1)]
@@ -265,8 +299,15 @@ class Predictor:
 
     @property
     def memory_bytes(self) -> int:
-        """Memory of the model in bytes, without parts that are still in a memory-mapped file."""
-        return self._state().memory_bytes
+        """Memory of the model in bytes, without parts that are still in a memory-mapped file.
+
+        While an `OnlinePLT` regrows its tree, the new one is included.
+        """
+        return sum(self._memory().values())
+
+    def _memory(self) -> dict[str, int]:
+        """Count the bytes of each part."""
+        return _core.memory_parts(self._state())
 
     def inspect(self, n: int = 5) -> Inspection:
         """Describe the model: sizes, memory by part, its largest nodes, its most and least frequent labels.
@@ -287,7 +328,7 @@ class Predictor:
         >>> found.labels.most[0]
         LabelCount(label='dog', n_examples=2)
         """
-        return inspection.inspect(self._saved(), count("n", n, least=0))
+        return inspection.inspect(self._saved(), self._memory(), count("n", n, least=0))
 
     @property
     def settings(self) -> dict[str, Any]:

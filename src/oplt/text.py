@@ -16,8 +16,9 @@ import scipy.sparse as sp
 
 from oplt import _core, forks
 from oplt._typing import Name
+from oplt.declarations import with_settings
 from oplt.errors import InvalidInputError, InvalidParameterError
-from oplt.params import Range, TextSettings, with_settings
+from oplt.params import Range, TextSettings
 from oplt.validation import NamedRows, Texts, as_rows, as_texts
 from oplt.wording import briefly
 

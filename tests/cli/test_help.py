@@ -15,7 +15,8 @@ import oplt
 from oplt import files
 from oplt.cli import COMMANDS, main
 from oplt.cli._hints import FORMATS, HINTS
-from oplt.params import Settings, TextSettings, declared
+from oplt.declarations import declared
+from oplt.params import Settings, TextSettings
 from tests.cli.running import refused, run
 from tests.unit.codes import all_codes
 

@@ -62,6 +62,10 @@ def test_forget_leaves_no_trace(model: Path, given: list[str]) -> None:
         (["300"], 1, "the numbers of the examples are from 0 to 299, got 300"),
         (["x"], 2, "must be an integer of at least 0, got 'x'"),
         (["1.5"], 2, "got '1.5'"),
+        (["-1"], 2, "must be an integer of at least 0, got '-1'"),
+        (["7", "-250", "3"], 2, "got '-250'"),
+        (["-1.5"], 2, "got '-1.5'"),
+        (["--", "-1"], 2, "got '-1'"),
         (["-"], 2, "no numbers on standard input"),
     ],
 )
@@ -72,11 +76,26 @@ def test_forget_refuses_what_is_no_number_of_an_example(model: Path, given: list
     assert model.read_bytes() == before
 
 
+def test_a_negative_number_of_an_option_and_an_unknown_option_are_reported_as_such(model: Path) -> None:
+    assert "'--threads': it must be at least 1, not -1" in run("forget", model, "7", "--threads", "-1", code=2).stderr
+    assert "No such option '-x'" in run("forget", model, "7", "-x", code=2).stderr
+
+
 @pytest.mark.parametrize("words", [["regrow"], ["forget", "0"]])
 def test_a_model_without_history_is_refused(tmp_path: Path, words: list[str]) -> None:
     path = tmp_path / "model.oplt"
     learned(list(range(20)), history=0).save(path)
     assert "it keeps none (history=0)" in refused(words[0], path, *words[1:])
+
+
+def test_a_model_that_has_dropped_terms_is_refused_with_advice(tmp_path: Path) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(f'{{"text": "a{i} b{i}", "labels": ["x"]}}\n' for i in range(20)), encoding="utf-8")
+    target = tmp_path / "m.oplt"
+    run("train", data, "--model", target, "--max-features", "5")
+    message = refused("forget", target, "0")
+    assert "max_features=5" in message
+    assert "If it is to forget further ones, train it without --max-features." in message
 
 
 def test_train_takes_history_and_presets(tmp_path: Path) -> None:

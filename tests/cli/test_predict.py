@@ -36,6 +36,38 @@ def test_what_is_asked_for_is_answered(texts: Path, model: Path) -> None:
     assert any(len(line["labels"]) < 2 for line in found)
 
 
+def test_labels_can_be_allowed_and_denied(tmp_path: Path, texts: Path, model: Path) -> None:
+    X = [x for x, _, _ in files.read(texts).examples()]
+    some = list(OnlinePLT.load(model).labels)[::2]
+    (tmp_path / "some.txt").write_text("\n".join([*some, "", " never seen "]) + "\n", encoding="utf-8")
+    found = json_lines(run("predict", model, texts, "--allow", tmp_path / "some.txt").stdout)
+    assert found == answers(model, X, allow=some)
+    found = json_lines(run("predict", model, texts, "--deny", tmp_path / "some.txt").stdout)
+    assert found == answers(model, X, deny=some)
+
+
+def test_a_list_without_known_labels_is_reported(tmp_path: Path, model: Path) -> None:
+    (tmp_path / "others.txt").write_text("never\nseen\n", encoding="utf-8")
+    result = run("predict", model, "--format", "text", "--allow", tmp_path / "others.txt", given="Topic1-2\n")
+    assert json_lines(result.stdout) == [{"labels": [], "probabilities": []}]
+    assert "others.txt: the model knows none of these 2 labels" in result.stderr
+
+
+def test_a_list_of_labels_must_be_a_text(tmp_path: Path, texts: Path, model: Path) -> None:
+    (tmp_path / "list.bin").write_bytes(b"\xff\xfe\x00")
+    assert "list.bin is not a text in UTF-8" in refused("predict", model, texts, "--allow", tmp_path / "list.bin")
+    assert "none.txt" in refused("predict", model, texts, "--deny", tmp_path / "none.txt")
+
+
+def test_a_listed_number_means_a_label_of_either_type(tmp_path: Path) -> None:
+    model = OnlinePLT(features="text")
+    model.learn_many(["purrs", "barks", "sings"], [7, "8", 9])
+    model.save(tmp_path / "m.oplt")
+    (tmp_path / "list.txt").write_text("7\n8\n", encoding="utf-8")
+    result = run("predict", tmp_path / "m.oplt", "--format", "text", "--allow", tmp_path / "list.txt", given="sings\n")
+    assert sorted(map(str, json_lines(result.stdout)[0]["labels"])) == ["7", "8"]
+
+
 def test_lines_may_be_plain_texts_and_labels_are_not_needed(model: Path) -> None:
     found = run("predict", model, "--format", "text", given="Topic1-2 Topic1-3\nTopic2-1\n").stdout
     assert json_lines(found) == answers(model, ["Topic1-2 Topic1-3", "Topic2-1"])

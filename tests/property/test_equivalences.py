@@ -80,7 +80,7 @@ def test_any_batches_equal_one_by_one(settings: Settings, stream: Stream, data: 
 )
 def test_a_batch_of_thousands_equals_one_by_one(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large calls are split into batches, and several threads update their blocks."""
-    monkeypatch.setattr("oplt.model._CHUNK", 700)
+    monkeypatch.setattr("oplt.learning._CHUNK", 700)
     stream = long_stream(seed=3, n_examples=1500)
     expected = fingerprint_of(settings, stream)
     for threads in (1, 2, 3, 8):

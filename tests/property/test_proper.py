@@ -27,6 +27,7 @@ from tests.property.strategies import (
     streams,
     trained,
 )
+from tests.reference import oplt_classifiers, oplt_examples
 from tests.reference import oplt_reference as reference
 
 
@@ -173,15 +174,15 @@ _STREAM_OF_NEW_LABELS = [({"a": 1.0}, ["first"]), ({"b": 1.0}, ["second"]), ({"a
 
 
 def check_the_reference(learner: str) -> None:
-    settings = reference.Settings(arity=2, max_leaves=4, learner=learner, sparsity=0.0)
-    reader = reference.Reader(settings)
+    settings = oplt_examples.Settings(arity=2, max_leaves=4, learner=learner, sparsity=0.0)
+    reader = oplt_examples.Reader(settings)
     stream = [reader.example(*example) for example in _STREAM_OF_NEW_LABELS]
     model = reference.oplt_init(settings)
     reference.oplt_train(model, stream)
     assert_proper(_cells(model.classifiers), _cells(reference.iplt_train(model.tree, settings, stream)))
 
 
-def _cells(classifiers: dict[int, reference.Classifier]) -> dict[int, dict[int, tuple[float, float]]]:
+def _cells(classifiers: dict[int, oplt_classifiers.Classifier]) -> dict[int, dict[int, tuple[float, float]]]:
     return {
         node: {feature: (weight, accumulator) for feature, (weight, accumulator) in classifier.items()}
         for node, classifier in classifiers.items()
@@ -199,9 +200,9 @@ def test_one_missing_auxiliary_update_is_caught(missing: int, learner: str, monk
     complete = reference.update_classifiers
     n_calls = 0
 
-    def without_one_auxiliary_update(model: reference.Model, example: reference.Example) -> None:
+    def without_one_auxiliary_update(model: reference.Model, example: oplt_examples.Example) -> None:
         nonlocal n_calls
-        before = reference.copy_classifier(model.auxiliary[reference.ROOT])
+        before = oplt_classifiers.copy_classifier(model.auxiliary[reference.ROOT])
         complete(model, example)
         if n_calls == missing:
             model.auxiliary[reference.ROOT] = before

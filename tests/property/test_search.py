@@ -24,7 +24,7 @@ from tests.property.strategies import (
     trained_tree,
     tree_settings,
 )
-from tests.reference import oplt_reference as reference
+from tests.reference import oplt_classifiers, oplt_examples
 
 Predicted = list[tuple[Any, float]]
 
@@ -36,8 +36,8 @@ def all_labels(model: OnlinePLT, x: dict[Any, float]) -> Predicted:
 
 def node_probabilities(model: OnlinePLT, settings: Settings, stream: Stream, x: dict[Any, float]) -> list[float]:
     """P(some label below is relevant | x) of all nodes, multiplied along the path from the core's classifiers."""
-    as_reference = reference.Settings(**settings)
-    reader, learner = reference.Reader(as_reference), reference.a_online_of(as_reference)
+    as_reference = oplt_examples.Settings(**settings)
+    reader, learner = oplt_examples.Reader(as_reference), oplt_classifiers.a_online_of(as_reference)
     for example in stream:
         reader.example(*example)
     row = reader.row(x)

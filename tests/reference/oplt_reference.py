@@ -2,201 +2,33 @@
 # SPDX-License-Identifier: MIT
 """The paper's algorithms as slow, obvious Python, with which the core is compared.
 
-Not for use. It shares nothing with the package, computes in double precision, keeps an
-auxiliary classifier in every node permanently (the paper's plain form), and recomputes everything each time. One
-function is one algorithm and has the paper's name.
+Not for use. It shares nothing with the package, computes in double precision, keeps an auxiliary classifier in every
+node permanently (the paper's plain form), and recomputes everything each time. One function is one algorithm and has
+the paper's name. Examples and node classifiers are in modules of their own.
 
 A comparison with a different arithmetic needs care where a step depends on which of two numbers is larger. The smallest
-differences at such places are recorded: `Model.closest_choice` (best-greedy) and
-`closest_to_gate` of the learners.
+differences at such places are recorded: `Model.closest_choice` (best-greedy) and `closest_to_gate` of the learners.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-Name = str | int
-Row = list[tuple[int, float]]  # (feature id, value), ascending
-Classifier = dict[int, list[float]]  # feature id -> [weight, the learner's accumulator]
+from tests.reference.oplt_classifiers import (
+    AdaGrad,
+    Arow,
+    Classifier,
+    a_online_of,
+    copy_classifier,
+    inverse_classifier,
+    new_classifier,
+)
+from tests.reference.oplt_examples import Example, Row, Settings
 
 ROOT = 0
-BIAS = 2**32 - 2  # the id of the constant feature: above all others, so that it is added last
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Settings of `oplt.OnlinePLT`, which documents them."""
-
-    policy: str = "best-greedy"
-    alpha: float = 0.75
-    arity: int = 16
-    max_leaves: int = 32
-    spread_new_labels: bool = True
-    learner: str = "adagrad"
-    arow_r: float = 0.3
-    sparsity: float = 0.35
-    learning_rate: float = 1.0
-    adagrad_eps: float = 0.01
-    gate: float = 0.1
-    bias: bool = True
-    normalize: bool = True
-    seed: int = 0
-
-
-class Example(NamedTuple):
-    """One observation, with ids in place of names."""
-
-    x: Row
-    labels: list[int]  # distinct, ascending
-    weight: float
-
-
-# --- From names to ids ------------------------------------------------------------------------------------------------
-
-
-class Reader:
-    """Assigns ids to labels and features in order of arrival, and in sorted order to those that arrive together."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.features: dict[Name, int] = {}
-        self.labels: dict[Name, int] = {}
-
-    def example(self, x: Mapping[Name, float], labels: Iterable[Name], weight: float = 1.0) -> Example:
-        """Read an example to learn from."""
-        nonzero = {name: value for name, value in x.items() if value != 0}
-        names = set(labels)
-        _number_new_names(self.features, nonzero)
-        _number_new_names(self.labels, names)
-        return Example(self.row(nonzero), sorted(self.labels[name] for name in names), weight)
-
-    def row(self, x: Mapping[Name, float]) -> Row:
-        """Read features. Unknown ones only count for the norm."""
-        norm = math.sqrt(sum(value * value for value in x.values())) if self.settings.normalize else 1.0
-        row = [(self.features[name], value / norm) for name, value in x.items() if value != 0 and name in self.features]
-        bias = 0.5 if self.settings.learner == "arow" else 1.0
-        return sorted(row) + ([(BIAS, bias)] if self.settings.bias else [])
-
-
-def _number_new_names(ids: dict[Name, int], names: Iterable[Name]) -> None:
-    """Integers come before strings, strings are ordered by their UTF-8 bytes."""
-    new = [name for name in names if name not in ids]
-    integers = sorted(name for name in new if not isinstance(name, str))
-    strings = sorted((name for name in new if isinstance(name, str)), key=str.encode)
-    ordered: list[Name] = [*integers, *strings]
-    for name in ordered:
-        ids[name] = len(ids)
-
-
-# --- Node classifiers -------------------------------------------------------------------------------------------------
-
-
-def new_classifier() -> Classifier:
-    """NewClassifier of the paper."""
-    return {}
-
-
-def copy_classifier(classifier: Classifier) -> Classifier:
-    """Copy of the paper."""
-    return {feature: list(cell) for feature, cell in classifier.items()}
-
-
-def inverse_classifier(classifier: Classifier) -> Classifier:
-    """InverseClassifier of the paper.
-
-    A classifier with negated weights predicts 1 - p and takes negated steps for flipped targets, with both learners, so
-    no wrapper is needed.
-    """
-    return {feature: [0.0 - weight, accumulator] for feature, (weight, accumulator) in classifier.items()}
-
-
-def sigmoid(z: float) -> float:
-    """1 / (1 + e^-z), without overflow."""
-    return 1.0 / (1.0 + math.exp(-z)) if z >= 0 else math.exp(z) / (1.0 + math.exp(z))
-
-
-def score(classifier: Classifier, x: Row) -> float:
-    """Weights times values."""
-    total = 0.0
-    for feature, value in x:
-        total += classifier[feature][0] * value if feature in classifier else 0.0
-    return total
-
-
-@dataclass
-class AdaGrad:
-    """A_online: an AdaGrad step on the logistic loss, skipped if the gradient is below the gate."""
-
-    learning_rate: float
-    eps: float
-    gate: float
-    closest_to_gate: float = math.inf
-
-    def estimate(self, classifier: Classifier, x: Row) -> float:
-        """Give the probability of target 1."""
-        return sigmoid(score(classifier, x))
-
-    def update(self, classifier: Classifier, x: Row, target: int, weight: float) -> None:
-        """Update the classifier with target 0 or 1 for x."""
-        s = score(classifier, x)
-        gradient = -sigmoid(-s) if target == 1 else sigmoid(s)
-        if self.gate > 0:
-            self.closest_to_gate = min(self.closest_to_gate, abs(abs(gradient) - self.gate))
-        if abs(gradient) < self.gate:
-            return
-        for feature, value in x:
-            g = gradient * weight * value
-            cell = classifier.setdefault(feature, [0.0, 0.0])
-            cell[1] += g * g
-            cell[0] -= self.learning_rate * g / math.sqrt(self.eps + cell[1])
-
-
-@dataclass
-class Arow:
-    """A_online: AROW with a diagonal covariance. The accumulator of a cell is 1 - variance.
-
-    A weight that is still 0 starts to learn only if its first step is not much smaller than those of other features.
-    """
-
-    r: float
-    sparsity: float
-    closest_to_gate: float = math.inf
-
-    def estimate(self, classifier: Classifier, x: Row) -> float:
-        """Give the probability of target 1."""
-        return sigmoid(3 * score(classifier, x))
-
-    def update(self, classifier: Classifier, x: Row, target: int, weight: float) -> None:
-        """Update the classifier with target 0 or 1 for x."""
-        y = 1 if target == 1 else -1
-        error = 1 - y * score(classifier, x)
-        self.closest_to_gate = min(self.closest_to_gate, abs(error))
-        if error <= 0 or not x:
-            return
-        r = self.r / weight
-        variance = sum(value**2 * (1 - classifier.get(feature, [0.0, 0.0])[1]) for feature, value in x)
-        alpha = error / (r + variance)
-        norm = sum(value**2 for _, value in x)
-        least = self.sparsity * math.sqrt(norm / len(x)) / (r + norm)
-        for feature, value in x:
-            if feature not in classifier:
-                self.closest_to_gate = min(self.closest_to_gate, abs(alpha * abs(value) - least))
-                if alpha * abs(value) < least:
-                    continue
-            w, confidence = classifier.get(feature, [0.0, 0.0])
-            precision = 1 / (1 - confidence)
-            classifier[feature] = [w + y * alpha * value / precision, 1 - 1 / (precision + value**2 / r)]
-
-
-def a_online_of(settings: Settings) -> AdaGrad | Arow:
-    """Make the learner that the settings name."""
-    if settings.learner == "arow":
-        return Arow(settings.arow_r, settings.sparsity)
-    return AdaGrad(settings.learning_rate, settings.adagrad_eps, settings.gate)
 
 
 # --- The tree ---------------------------------------------------------------------------------------------------------

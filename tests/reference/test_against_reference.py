@@ -24,6 +24,7 @@ from tests.property.strategies import (
     trained_tree,
     tree_settings,
 )
+from tests.reference import oplt_classifiers, oplt_examples
 from tests.reference import oplt_reference as reference
 
 # Float32 rounds by 6e-8 of a number. A score sums a few products, a step divides by sqrt(eps + G) >= 0.1 and so may
@@ -41,8 +42,8 @@ class Oracle:
     """The reference, trained on the same stream."""
 
     def __init__(self, settings: Settings, stream: Stream) -> None:
-        self.settings = reference.Settings(**settings)
-        self.reader = reference.Reader(self.settings)
+        self.settings = oplt_examples.Settings(**settings)
+        self.reader = oplt_examples.Reader(self.settings)
         self.stream = [self.reader.example(*example) for example in stream]
         self.model = reference.oplt_init(self.settings)
         reference.oplt_train(self.model, self.stream)
@@ -67,7 +68,7 @@ def assert_same_tree(core: OnlinePLT, oracle: Oracle) -> None:
     assert list(core.tree.labels) == [None if label is None else oracle.names[label] for label in tree.label]
 
 
-def assert_same_classifiers(core: Classifiers, expected: Mapping[int, reference.Classifier]) -> None:
+def assert_same_classifiers(core: Classifiers, expected: Mapping[int, oplt_classifiers.Classifier]) -> None:
     """Compare the classifiers that the core has; the reference has all auxiliary ones."""
     for node, cells in core.items():
         assert cells.keys() == expected[node].keys()

@@ -17,7 +17,8 @@ import pytest
 import oplt
 from oplt import PLT, InvalidInputError, InvalidParameterError, LabelTree, OnlinePLT, OpltError, errors
 from oplt.checks import Choice
-from oplt.params import BatchSettings, Settings, declared
+from oplt.declarations import declared
+from oplt.params import BatchSettings, Settings
 from tests.unit.codes import CODE, ROOT, all_codes
 
 CLASSES = [getattr(errors, name) for name in errors.__all__ if name.endswith("Error")]

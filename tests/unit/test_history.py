@@ -8,13 +8,14 @@ import pickle
 import signal
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from oplt import InvalidInputError, InvalidParameterError, LabelTree, OnlinePLT, _core
+from oplt import InvalidInputError, InvalidParameterError, LabelTree, OnlinePLT, _core, learning
 from oplt.datasets import make_stream
 from oplt.text import TextFeatures
 from oplt.thresholds import Thresholds
@@ -140,6 +141,17 @@ def test_a_history_ends_at_its_limit_and_is_useless_then(stream: list[Example]) 
     assert model.n_examples == N_ALL
 
 
+def test_memory_includes_a_tree_that_is_being_regrown(stream: list[Example]) -> None:
+    model = OnlinePLT()
+    for x, labels in stream[:1500]:
+        model.learn_one(x, labels)
+        if model.n_examples in (N_FIRST, N_FIRST + 100, N_CHANGE - 1):
+            memory = model.inspect().memory
+            assert memory["regrowth"] > 0
+            assert sum(memory.values()) == model.memory_bytes == model.snapshot().memory_bytes + memory["regrowth"]
+    assert model.inspect().memory["regrowth"] == 0
+
+
 def test_the_limit_does_not_depend_on_calls(stream: list[Example]) -> None:
     expected = update(OnlinePLT(history=1500), stream)
     in_parts = OnlinePLT(history=1500)
@@ -244,8 +256,10 @@ def test_texts_are_not_forgotten_if_terms_were_dropped() -> None:
     model = OnlinePLT(features=TextFeatures(max_features=5))
     model.learn_many(TEXTS, ["x"] * len(TEXTS))
     before = model.fingerprint()
-    with pytest.raises(InvalidInputError, match="max_features"):
+    with pytest.raises(InvalidInputError, match=r"dropped because of max_features=5\. Train a new model") as raised:
         model.forget(0)
+    assert raised.value.code == "texts-not-forgettable"
+    assert "hash_bits limits memory, too" in str(raised.value.hint)
     assert model.fingerprint() == before
     model.regrow()
 
@@ -255,8 +269,10 @@ def test_texts_are_not_forgotten_if_the_features_had_been_trained_before() -> No
     features.learn(["some other text"])
     model = OnlinePLT(features=features)
     model.learn_many(TEXTS, ["x"] * len(TEXTS))
-    with pytest.raises(InvalidInputError, match="trained before the model"):
+    with pytest.raises(InvalidInputError, match="200 examples and its text features have learned 201 texts") as raised:
         model.forget(0)
+    assert raised.value.code == "texts-not-forgettable"
+    assert "from untrained TextFeatures" in str(raised.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -343,16 +359,110 @@ def is_interrupted(call: Callable[[], None]) -> bool:
 
 @pytest.mark.parametrize("method", ["regrow", "forget"])
 def test_an_interrupted_call_leaves_the_model_as_it_was(stream: list[Example], method: str) -> None:
-    model = update(OnlinePLT(trees=8), stream)
-    call = model.regrow if method == "regrow" else lambda: model.forget(0)
+    def change(model: OnlinePLT) -> None:
+        model.regrow() if method == "regrow" else model.forget(0)
+
+    original = update(OnlinePLT(trees=8), stream)
+    before = original.fingerprint()
+    saved = pickle.dumps(original)
+    change(original)
+    after = original.fingerprint()
     for _ in range(20):
-        before = model.fingerprint()
-        if is_interrupted(call):
+        model = pickle.loads(saved)  # noqa: S301 (our own)
+        is_ended = not is_interrupted(partial(change, model))
+        found = model.fingerprint()
+        # An alarm just after the work has been done interrupts the call, too, when Python is about to return from it.
+        assert found == after if is_ended else found in (before, after)
+        if found == before:
             break
     else:
-        pytest.fail("no call was interrupted")
-    assert model.fingerprint() == before
+        pytest.fail("no call was interrupted while it worked")
     model.learn_one(*stream[0])
+
+
+def test_thresholds_follow_the_labels_even_if_the_end_of_a_call_is_interrupted() -> None:
+    model = OnlinePLT()
+    model.learn_many([{"a": 1}, {"b": 1}], ["x", "private"])
+    model.thresholds = Thresholds(0.1, {"x": 0.2, "private": 0.9})
+    core = model._core
+
+    class Interrupted:
+        """A core that is interrupted as soon as its work is done."""
+
+        def forget(self, *arguments: Any) -> None:
+            core.forget(*arguments)
+            raise KeyboardInterrupt
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(core, name)
+
+    model._core = Interrupted()  # type: ignore[assignment]
+    with pytest.raises(KeyboardInterrupt):
+        model.forget(1)
+    assert model.thresholds == Thresholds(0.1, {"x": 0.2})
+
+
+def test_calls_of_several_threads_wait_for_each_other(stream: list[Example]) -> None:
+    model = update(OnlinePLT(trees=4), stream)
+    started = threading.Barrier(4)
+    failures: list[BaseException] = []
+
+    def call(rebuild: Callable[[], None]) -> None:
+        started.wait()
+        try:
+            rebuild()
+        except BaseException as error:  # noqa: BLE001 (of a thread)
+            failures.append(error)
+
+    calls = [model.regrow, partial(model.forget, [0, 9]), model.regrow, partial(model.forget, [])]
+    workers = [threading.Thread(target=call, args=[rebuild]) for rebuild in calls]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert failures == []
+    model.regrow()  # the other times may have been before the examples were forgotten
+    expected = update(OnlinePLT(trees=4), without(stream, [0, 9]))
+    expected.regrow()
+    assert model.fingerprint() == expected.fingerprint()
+
+
+def test_numbers_that_another_thread_has_changed_are_refused(
+    stream: list[Example], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = update(OnlinePLT(), stream[:50])
+    checked = learning.as_numbers
+
+    def forget_another_first(*arguments: Any) -> Any:
+        monkeypatch.setattr(learning, "as_numbers", checked)
+        numbers = checked(*arguments)
+        model.forget(0)
+        return numbers
+
+    monkeypatch.setattr(learning, "as_numbers", forget_another_first)
+    with pytest.raises(InvalidInputError, match="numbers of the examples have changed"):
+        model.forget(7)
+    assert model.fingerprint() == update(OnlinePLT(), stream[1:50]).fingerprint()
+
+
+def test_a_call_that_waits_can_be_interrupted(stream: list[Example]) -> None:
+    model = update(OnlinePLT(trees=8), stream)
+    started = threading.Barrier(2)
+
+    def rebuild() -> None:
+        started.wait()
+        for _ in range(3):
+            model.regrow()
+
+    worker = threading.Thread(target=rebuild)
+    worker.start()
+    started.wait()
+    interrupted = [is_interrupted(lambda: model.forget([0])) for _ in range(3)]
+    worker.join()
+    assert any(interrupted)
+    n_forgotten = N_ALL - model.n_examples
+    # A call that is interrupted just after its work has been done has forgotten the example.
+    assert interrupted.count(False) <= n_forgotten <= len(interrupted)
 
 
 @pytest.mark.parametrize("method", ["regrow", "forget"])

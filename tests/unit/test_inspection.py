@@ -147,5 +147,5 @@ def test_a_number_that_is_none_is_refused() -> None:
 
 
 def test_the_core_tells_parts_in_a_stable_order() -> None:
-    parts = ["trees", "label_memory", "history", "label_names", "features"]
+    parts = ["trees", "label_memory", "history", "label_names", "features", "regrowth"]
     assert list(_core.memory_parts(OnlinePLT()._state())) == parts

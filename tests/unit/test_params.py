@@ -13,7 +13,8 @@ import pytest
 
 from oplt import PLT, InvalidParameterError, OnlinePLT, _core, persistence
 from oplt.checks import Bounds, Check, Choice, Flag, Integer, Number
-from oplt.params import BatchSettings, Setting, Settings, TextSettings, declared, preset
+from oplt.declarations import Setting, declared
+from oplt.params import BatchSettings, Settings, TextSettings, preset
 from oplt.text import TextFeatures
 
 TAKERS: list[tuple[type, Callable[..., Any], list[str], list[str]]] = [

@@ -40,7 +40,7 @@ def test_a_model_of_texts_is_the_model_of_their_features(settings: dict[str, Any
 
 @pytest.mark.parametrize("settings", [*SETTINGS, {"hash_bits": 6}], ids=str)
 def test_any_batches_and_threads_equal_one_by_one(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oplt.model._CHUNK", 64)
+    monkeypatch.setattr("oplt.learning._CHUNK", 64)
     texts, labels = texts_and_labels(300)
     expected = OnlinePLT(features=TextFeatures(**settings), label_memory=32)
     for text, own in zip(texts, labels, strict=True):

@@ -31,6 +31,8 @@ HINTS: dict[str, str] = {
     "model-of-another-kind": "Update the full model from which it was made, or train a new one with oplt train.",
     "text-and-features": "Pass --use text or --use features.",
     "text-missing": "Pass --text-column or --features-column.",
+    "texts-not-forgettable": "Train a new model without these examples. If it is to forget further ones, train it"
+    " without --max-features.",
     "thresholds-not-tuned": "Choose them with oplt tune MODEL DATA, on examples that the model was not trained on.",
     "unknown-format": _GIVE_FORMAT,
     "weight-column-taken": "Pass a different --weight-column.",

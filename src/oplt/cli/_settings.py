@@ -14,8 +14,9 @@ import click
 from oplt.checks import Bounds, Choice, Flag, Integer, Number, Pattern
 from oplt.cli._console import WrongUsageError
 from oplt.cli._options import Option
+from oplt.declarations import Setting, declared
 from oplt.model import OnlinePLT
-from oplt.params import PRESETS, Setting, Settings, TextSettings, declared
+from oplt.params import PRESETS, Settings, TextSettings
 from oplt.text import TextFeatures
 
 __all__ = ["ModelOptions", "model_options"]

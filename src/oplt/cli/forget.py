@@ -19,7 +19,24 @@ from oplt.wording import number_of
 __all__ = ["command"]
 
 
-@click.command("forget", cls=Command)
+class _CommandWithNumbers(Command):
+    """A command that reports a negative number as such. Click would report an option that does not exist."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)  # the parser empties the list
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name.lstrip("-").isdigit():  # of -17, it is -1
+                raise _no_number(next(word for word in given if word.startswith(error.option_name))) from None
+            raise
+
+
+def _no_number(word: str) -> WrongUsageError:
+    return WrongUsageError(f"the number of an example must be an integer of at least 0, got {word!r}")
+
+
+@click.command("forget", cls=_CommandWithNumbers)
 @click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path))
 @click.argument("numbers", metavar="NUMBER...", nargs=-1, required=True)
 @out_option
@@ -45,8 +62,7 @@ def command(
     words = sys.stdin.read().split() if numbers == (STANDARD_INPUT,) else list(numbers)
     wrong = next((word for word in words if not (word.isascii() and word.isdigit())), None)
     if wrong is not None:
-        msg = f"the number of an example must be an integer of at least 0, got {wrong!r}"
-        raise WrongUsageError(msg)
+        raise _no_number(wrong)
     if not words:
         msg = "there are no numbers on standard input"
         raise WrongUsageError(msg)

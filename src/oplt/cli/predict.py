@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from oplt._typing import Label
 from oplt.cli._answers import FORMATS, Answers, format_of
 from oplt.cli._console import WrongDataError, note, quiet_option, standard_output
 from oplt.cli._hints import HINTS
@@ -32,6 +33,8 @@ from oplt.compression import by_name
 from oplt.errors import InvalidInputError
 from oplt.persistence import replacing
 from oplt.plt import PLT
+from oplt.validation import twin
+from oplt.wording import number_of
 
 if TYPE_CHECKING:
     from oplt.files import Reader
@@ -56,6 +59,18 @@ _BATCH = 1024  # examples: few enough for `| head`, many enough for all threads
     metavar="N",
     type=click.IntRange(min=1),
     help="Beam width: explore only N nodes per level of the tree. Faster, but less exact.",
+)
+@click.option(
+    "--allow",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Predict only labels that are listed in FILE, one per line.",
+)
+@click.option(
+    "--deny",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Predict no label that is listed in FILE, one per line.",
 )
 @click.option(
     "--out", "-o", metavar="FILE", type=click.Path(path_type=Path), help="Output file.  [default: standard output]"
@@ -90,6 +105,8 @@ def command(
     k: int | None,
     threshold: Any,
     beam: int | None,
+    allow: Path | None,
+    deny: Path | None,
     out: Path | None,
     to_format: str | None,
     to_separator: str,
@@ -105,6 +122,7 @@ def command(
       oplt predict tags.oplt new.jsonl > tagged.jsonl
       oplt predict tags.oplt new.csv -k 10 --threshold 0.2
       oplt predict tags.oplt new.csv --threshold tuned
+      oplt predict tags.oplt new.csv --allow security-tags.txt
       echo "Heap overflow in Linux" | oplt predict tags.oplt --format text
       oplt predict tags.oplt new.csv --keep id,text --out tagged.csv
       tail -f log.jsonl | oplt predict tags.oplt
@@ -120,6 +138,7 @@ def command(
     if out is not None:
         check_target(out, force=force, inputs=[model_path, data_path])
     model = PLT.load(model_path, threads=threads)
+    allowed, denied = (None if path is None else _labels_in(path, model) for path in (allow, deny))
     if data_path == STANDARD_INPUT and sys.stdin.isatty():
         data = _at_a_terminal(model, data)
     try:
@@ -140,7 +159,7 @@ def command(
         unseen = set(keep)
         for batch in reader:
             expect_kind(model, model_path, batch)
-            found = model.predict_many(batch.X, k, threshold=threshold, beam=beam)
+            found = model.predict_many(batch.X, k, threshold=threshold, beam=beam, allow=allowed, deny=denied)
             file.write(answers.lines(found, batch))
             file.flush()
             unseen = {name for name in unseen if all(fields[name] is None for fields in batch.kept or [])}
@@ -149,6 +168,21 @@ def command(
     for name in sorted(unseen):
         note(f"--keep {name}: no example has a value in this field.")
     report_bad_lines(reader.skipped.count, reader.skipped.errors)
+
+
+def _labels_in(path: Path, model: PLT) -> list[Label]:
+    """Read a list of labels. A number means the label of that notation which the model knows, 7 or "7"."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise WrongDataError(f"{path} is not a text in UTF-8. List one label per line.") from None
+    labels: list[Label] = []
+    for name in filter(None, map(str.strip, lines)):
+        other = twin(name)
+        labels.append(other if other is not None and name not in model.labels else name)
+    if not any(label in model.labels for label in labels):
+        note(f"{path}: the model knows none of these {number_of(len(labels), 'label')}.")
+    return labels
 
 
 def _at_a_terminal(model: PLT, data: DataOptions) -> DataOptions:

@@ -16,7 +16,14 @@ from typing import cast
 from oplt._typing import Row, Rows
 from oplt.validation._containers import NamedLabels, NamedRows, Origin, Texts, listed
 from oplt.validation._features import as_row, as_rows, check_features
-from oplt.validation._labels import as_labels, as_labels_of_one, check_labels, is_indicator, refuse_indicator
+from oplt.validation._labels import (
+    as_label_set,
+    as_labels,
+    as_labels_of_one,
+    check_labels,
+    is_indicator,
+    refuse_indicator,
+)
 from oplt.validation._names import check_names, plain_names, twin
 from oplt.validation._numbers import as_numbers
 from oplt.validation._texts import TEXT, as_text, as_texts, further_features, holds_text
@@ -31,6 +38,7 @@ __all__ = [
     "Texts",
     "as_input",
     "as_inputs",
+    "as_label_set",
     "as_labels",
     "as_labels_of_one",
     "as_numbers",

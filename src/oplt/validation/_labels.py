@@ -19,7 +19,7 @@ from oplt.validation._matrices import as_csr, place
 from oplt.validation._names import check_names, plain_names, row_of
 from oplt.wording import briefly
 
-__all__ = ["as_labels", "as_labels_of_one", "check_labels", "is_indicator", "refuse_indicator"]
+__all__ = ["as_label_set", "as_labels", "as_labels_of_one", "check_labels", "is_indicator", "refuse_indicator"]
 
 _NO_LABELS = "Pass [] for an example without labels."
 _NOTHING = ("None", "nan", "an empty string")  # which people write where there is no label
@@ -55,6 +55,13 @@ def as_labels(Y: LabelRows, n_rows: int, others_have: str = "X has") -> NamedLab
 def as_labels_of_one(labels: Any) -> NamedLabels:
     """Validate the labels of one example: any number of them, or a single one."""
     return _listed_labels([labels], None)
+
+
+def as_label_set(labels: Any, what: str) -> list[Any]:
+    """Validate labels that belong to no example, such as those allowed in a prediction: any number, or one."""
+    names = list(_one_rows_labels(labels))
+    check_names(names, "label", where=what)
+    return names
 
 
 def check_labels(labels: list[Any], indptr: PointerArray | None = None, where: str | None = None) -> None:
