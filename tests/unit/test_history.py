@@ -368,7 +368,7 @@ def test_an_interrupted_call_leaves_the_model_as_it_was(stream: list[Example], m
     change(original)
     after = original.fingerprint()
     for _ in range(20):
-        model = pickle.loads(saved)  # noqa: S301 (our own)
+        model = pickle.loads(saved)
         is_ended = not is_interrupted(partial(change, model))
         found = model.fingerprint()
         # An alarm just after the work has been done interrupts the call, too, when Python is about to return from it.
