@@ -27,6 +27,15 @@ struct InvalidInput : std::invalid_argument {
   std::string where;  // empty if the place is unknown
 };
 
+/// An operation on labels that is impossible. `code` is that of the Python error.
+struct LabelRefused : InvalidInput {
+  LabelRefused(const char* kind, const std::string& what_is_wrong, std::string advice)
+      : InvalidInput(what_is_wrong), code(kind), hint(std::move(advice)) {}
+
+  const char* code;
+  std::string hint;
+};
+
 /// Texts that a model cannot forget, because it could not learn the others again.
 struct TextsNotForgettable : InvalidInput {
   TextsNotForgettable(const std::string& what_is_wrong, std::string advice)

@@ -56,14 +56,17 @@ class SpanPool {
   std::size_t size_ = 0;       // of all chunks
 };
 
-/// Copies the distinct values, ascending, into the pool. Leaves `values` in an unspecified order.
 template <class T>
-std::span<const T> keep_distinct(std::vector<T>& values, SpanPool<T>& pool) {
-  std::sort(values.begin(), values.end());
-  const auto end = std::unique(values.begin(), values.end());
-  const std::span<T> kept = pool.allocate(static_cast<std::size_t>(end - values.begin()));
-  std::copy(values.begin(), end, kept.begin());
+std::span<const T> keep(std::span<const T> values, SpanPool<T>& pool) {
+  const std::span<T> kept = pool.allocate(values.size());
+  std::copy(values.begin(), values.end(), kept.begin());
   return kept;
+}
+
+template <class T>
+void sort_distinct(std::vector<T>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
 }  // namespace oplt

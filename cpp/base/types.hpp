@@ -15,6 +15,7 @@ using Real = float;  // weights, accumulators, probabilities: all arithmetic of 
 using NodeId = std::uint32_t;
 using LabelId = std::uint32_t;
 using FeatureId = std::uint32_t;
+using NameId = std::uint32_t;  // of a name of a label; a label may have several
 using BlockId = std::uint32_t;
 using Column = std::uint32_t;  // a classifier's position in its sibling block
 

@@ -39,6 +39,8 @@ void bind_errors(nb::module_&) {
       raise("InvalidParameterError", "parameter-refused", error.what());
     } catch (const TextsNotForgettable& error) {
       raise("InvalidInputError", "texts-not-forgettable", error.what(), nb::none(), decoded(error.hint));
+    } catch (const LabelRefused& error) {
+      raise("InvalidInputError", error.code, error.what(), nb::none(), decoded(error.hint));
     } catch (const InvalidInput& error) {
       const bool has_place = !error.where.empty();
       raise("InvalidInputError", "input-refused", error.problem.c_str(), has_place ? decoded(error.where) : nb::none());

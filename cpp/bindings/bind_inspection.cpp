@@ -3,14 +3,12 @@
 //
 // Inspection of models.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -43,11 +41,6 @@ MemoryParts memory_parts(const Model& model) {
   parts["features"] = use.features;
   parts["regrowth"] = use.regrowth;
   return parts;
-}
-
-std::optional<NumpyArray<std::uint32_t>> label_counts(const ModelState& state) {
-  auto counts = without_gil([&] { return state.label_counts(); });
-  return counts ? std::optional(to_numpy(*std::move(counts))) : std::nullopt;
 }
 
 /// The sizes of one tree, for tree_sizes().
@@ -83,8 +76,6 @@ std::vector<TreeArrays> tree_sizes(const ModelState& state) {
 void bind_inspection(nb::module_& m) {
   m.def("memory_parts", &memory_parts<ModelState>, "state"_a, "Bytes by part.");
   m.def("memory_parts", &memory_parts<OnlineModel>, "model"_a, "The same, with a regrowth in progress.");
-  m.def("label_counts", &label_counts, "state"_a,
-        "Examples learnt by label, in order of arrival; None if there is no label memory, which counts them.");
   m.def("tree_sizes", &tree_sizes, "state"_a,
         "Of each tree: depth; by node, the labels under it and the weights of its children; number of all weights.");
 }

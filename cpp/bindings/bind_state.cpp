@@ -99,7 +99,7 @@ PredictionArrays predict(const ModelState& state, nb::handle x, SearchParams par
   const std::function<void()> poll = poll_of_this_thread();
   Predictions found = without_gil([&] {
     std::optional<LabelFilter> filter;
-    if ((allowed || denied) && state.forest.n_labels() > 0) {
+    if (allowed || denied) {
       filter.emplace(state.filter(allowed ? std::optional(view(*allowed)) : std::nullopt,
                                   denied ? view(*denied) : std::span<const LabelId>()));
       params.filter = &*filter;
@@ -190,16 +190,6 @@ std::optional<CellArrays> classifier(const ModelState& state, NodeId node, bool 
   return cells ? std::optional(to_arrays(*cells)) : std::nullopt;
 }
 
-/// The id of a label; None if the model does not know it, or if the object cannot be the name of a label.
-std::optional<LabelId> find_label(const ModelState& state, nb::handle label) {
-  try {
-    const LabelId id = state.labels->find(to_name(label));
-    return id == kNone ? std::nullopt : std::optional(id);
-  } catch (const InvalidInput&) {
-    return std::nullopt;
-  }
-}
-
 LockedTextFeatures* text_features(const ModelState& state) {
   const TextFeatures* text = state.encoder->text_features();
   return text == nullptr ? nullptr : new LockedTextFeatures(*text);
@@ -209,8 +199,9 @@ LockedTextFeatures* text_features(const ModelState& state) {
 
 void bind_state(nb::module_& m) {
   bind_file(m);
-  nb::class_<ModelState>(m, "ModelState")
-      .def_static("load", &load, "file"_a, "params"_a, "verify"_a)
+  nb::class_<ModelState> state(m, "ModelState");
+  bind_labels(state);
+  state.def_static("load", &load, "file"_a, "params"_a, "verify"_a)
       .def("predict", &predict, "x"_a, "params"_a, "threads"_a, "allowed"_a.none() = nb::none(),
            "denied"_a.none() = nb::none())
       .def("save", &save, "settings"_a, "write"_a)
@@ -226,27 +217,16 @@ void bind_state(nb::module_& m) {
       .def("tree", &tree, "number"_a = 0, "Parents and label ids of the nodes; NONE for none.")
       .def("classifier", &classifier, "node"_a, nb::kw_only(), "auxiliary"_a = false, "tree"_a = 0)
       .def(
-          "label_names",
-          [](const ModelState& state, const Ids& ids) { return NameObjects(label_names(state, view(ids))); }, "ids"_a)
-      .def(
           "known_features",
           [](const ModelState& state, nb::handle names) { return known_features(state, PythonNames(names)); },
           "names"_a, "Which of these names are features.")
       .def("feature_kinds", &feature_kinds, "begin"_a, "As of OnlineModel.")
-      .def("find_label", &find_label, "label"_a.none())
-      .def(
-          "find_labels",
-          [](const ModelState& state, nb::handle names) {
-            const PythonNames list(names);
-            return to_numpy(without_gil([&] { return find_labels(state, list); }));
-          },
-          "names"_a, "The ids of those names that are labels.")
       .def_prop_ro("n_examples", &ModelState::n_examples)
       .def_prop_ro("n_in_history", [](const ModelState& state) { return state.history->size(); })
       .def_prop_ro("n_updates", [](const ModelState& state) { return state.forest.n_updates(); })
       .def_prop_ro("n_cells",
                    [](const ModelState& state) { return without_gil([&] { return state.forest.n_cells(); }); })
-      .def_prop_ro("n_labels", [](const ModelState& state) { return state.forest.n_labels(); })
+      .def_prop_ro("n_labels", [](const ModelState& state) { return state.labels->n_present(); })
       .def_prop_ro("is_repeating", &ModelState::is_repeating)
       .def_prop_ro("depth", [](const ModelState& state) { return state.forest.depth(); })
       .def_prop_ro("n_features", [](const ModelState& state) { return state.encoder->n_features(); });

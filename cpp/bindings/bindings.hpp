@@ -4,7 +4,11 @@
 
 #include <nanobind/nanobind.h>
 
-namespace oplt::bindings {
+namespace oplt {
+
+struct ModelState;
+
+namespace bindings {
 
 void bind_errors(nanobind::module_& m);
 void bind_params(nanobind::module_& m);
@@ -15,5 +19,8 @@ void bind_one(nanobind::module_& m);
 void bind_datasets(nanobind::module_& m);
 void bind_trees(nanobind::module_& m);
 void bind_text(nanobind::module_& m);
+void bind_labels(nanobind::class_<ModelState>& state);
+void bind_label_operations(nanobind::module_& m);
 
-}  // namespace oplt::bindings
+}  // namespace bindings
+}  // namespace oplt

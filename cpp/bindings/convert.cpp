@@ -109,17 +109,11 @@ PythonInputs::PythonInputs(nb::handle x) {
                   bindings::view(nb::cast<Array<Real>>(parts[2], false))};
 }
 
-nb::list label_names(const ModelState& state, std::span<const LabelId> ids) {
-  nb::list names;
-  for (const LabelId id : ids) {
-    names.append(from_name(state.labels->name(id)));
-  }
-  return names;
-}
-
 namespace {
 
-std::vector<bool> known(const Vocabulary& vocabulary, const NameList& names) {
+/// `Known` is a Vocabulary or a LabelBook.
+template <class Known>
+std::vector<bool> known(const Known& vocabulary, const NameList& names) {
   std::vector<bool> found;
   for (std::size_t i = 0; i < names.size(); ++i) {
     found.push_back(vocabulary.find(names[i]) != kNone);
@@ -138,21 +132,11 @@ std::vector<bool> known_features(const ModelState& state, const PythonNames& nam
   return vocabulary == nullptr ? std::vector<bool>(names.list().size()) : known(*vocabulary, names.list());
 }
 
-std::vector<LabelId> find_labels(const ModelState& state, const PythonNames& names) {
-  const NameList list = names.list();
-  std::vector<LabelId> found;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (const LabelId label = state.labels->find(list[i]); label != kNone) {
-      found.push_back(label);
-    }
-  }
-  return found;
-}
-
 NewLabels labels_since(const ModelState& state, std::uint32_t begin, std::uint32_t most) {
-  NewLabels found{state.labels->size(), {}};
-  for (std::uint32_t id = begin; id < found.first && id - begin < most; ++id) {
-    const Name name = state.labels->name(id);
+  const Vocabulary& names = state.labels->names();
+  NewLabels found{names.size(), {}};
+  for (NameId id = begin; id < found.first && id - begin < most; ++id) {
+    const Name name = names.name(id);
     found.second.emplace_back(name.text, name.number);
   }
   return found;

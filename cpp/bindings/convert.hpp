@@ -51,8 +51,6 @@ Name to_name(nb::handle object);
 
 nb::object from_name(const Name& name);
 
-nb::list label_names(const ModelState& state, std::span<const LabelId> ids);
-
 /// Names from a list of str and int, or from an array of int32, which must outlive this object. The list is copied to
 /// keep its elements alive: an element's __index__ may change the original, and so may other threads.
 class PythonNames {
@@ -71,11 +69,8 @@ class PythonNames {
 std::vector<bool> known_labels(const ModelState& state, const PythonNames& names);
 std::vector<bool> known_features(const ModelState& state, const PythonNames& names);
 
-/// The ids of those names that are labels of the model.
-std::vector<LabelId> find_labels(const ModelState& state, const PythonNames& names);
-
-/// The number of labels, and copies of the names from id `begin` on, at most `most` of them. A text is empty if the
-/// name is a number.
+/// The number of names of labels, and copies of them from id `begin` on, at most `most`. A text is empty if the name is
+/// a number.
 using NewLabels = std::pair<std::uint32_t, std::vector<std::pair<std::string, std::int64_t>>>;
 NewLabels labels_since(const ModelState& state, std::uint32_t begin, std::uint32_t most);
 

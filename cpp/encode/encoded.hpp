@@ -22,13 +22,13 @@ struct EncodedFeatures {
   std::uint64_t digest = 0;                         // of all terms, including unknown ones, and further features
 };
 
-/// An example whose features and labels are all known.
+/// An example whose features and names of labels are all known.
 struct EncodedExample {
   std::vector<FeatureId> ids;  // ascending; a hashed feature may occur twice
   std::vector<Real> values;
   bool of_text = false;
   std::vector<std::uint32_t> frequencies;
-  std::vector<LabelId> labels;  // ascending
+  std::vector<NameId> label_names;  // ascending
   Real weight = 1;
 };
 

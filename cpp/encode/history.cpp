@@ -10,10 +10,13 @@
 
 #include "base/error.hpp"
 #include "encode/named_rows.hpp"
+#include "encode/packed_bytes.hpp"
 
 namespace oplt {
 
 namespace {
+
+constexpr const char* kDamaged = "the history of examples is damaged";
 
 constexpr std::size_t kChunk = std::size_t{1} << 18;  // bytes; appending after a snapshot copies up to one chunk
 
@@ -28,83 +31,13 @@ constexpr std::uint32_t kFirst = 0x3f800000;  // what the first value is compare
 constexpr std::uint64_t kWeighted = 1;  // the weight is not 1, and follows
 constexpr std::uint64_t kText = 2;      // frequencies are stored
 
-void put_number(std::vector<std::uint8_t>& bytes, std::uint64_t number) {
-  for (; number >= 0x80; number >>= 7) {
-    bytes.push_back(static_cast<std::uint8_t>(number | 0x80));
-  }
-  bytes.push_back(static_cast<std::uint8_t>(number));
-}
-
-/// The lowest n bytes, independent of the machine's byte order.
-void put_bytes(std::vector<std::uint8_t>& bytes, std::uint32_t number, int n) {
-  for (int i = 0; i < n; ++i, number >>= 8) {
-    bytes.push_back(static_cast<std::uint8_t>(number));
-  }
-}
-
-[[noreturn]] void report_damage() { throw FormatError("the history of examples is damaged"); }
-
-class ByteReader {
- public:
-  ByteReader(std::span<const std::uint8_t> bytes, std::size_t offset) : bytes_(bytes), offset_(offset) {}
-
-  std::uint8_t byte() {
-    if (offset_ == bytes_.size()) {
-      report_damage();
-    }
-    return bytes_[offset_++];
-  }
-
-  std::uint64_t number() {
-    std::uint64_t number = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const std::uint64_t next = byte();
-      number |= (next & 0x7f) << shift;
-      if (next < 0x80) {
-        return number;
-      }
-    }
-    report_damage();
-  }
-
-  std::uint32_t bytes(int n) {
-    std::uint32_t number = 0;
-    for (int i = 0; i < n; ++i) {
-      number |= std::uint32_t{byte()} << (8 * i);
-    }
-    return number;
-  }
-
-  /// An id that is stored as the difference from the one before it.
-  std::uint32_t id(std::uint64_t before, std::uint64_t difference) const {
-    if (difference > kNone || before + difference >= kNone) {
-      report_damage();
-    }
-    return static_cast<std::uint32_t>(before + difference);
-  }
-
-  /// Each item takes at least a byte.
-  std::size_t expect_items(std::uint64_t n) const {
-    if (n > bytes_.size() - offset_) {
-      report_damage();
-    }
-    return n;
-  }
-
-  std::size_t offset() const { return offset_; }
-
- private:
-  std::span<const std::uint8_t> bytes_;
-  std::size_t offset_;
-};
-
 void read_labels(ByteReader& in, std::uint64_t n_labels, EncodedExample& example) {
-  example.labels.clear();
+  example.label_names.clear();
   const std::size_t n = in.expect_items(n_labels);
-  std::uint32_t label = 0;
+  NameId name = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    label = in.id(label, in.number());
-    example.labels.push_back(label);
+    name = in.id(name, in.number());
+    example.label_names.push_back(name);
   }
 }
 
@@ -125,8 +58,8 @@ void read_features(ByteReader& in, EncodedExample& example) {
       bits = (bits & 0xff000000) | in.bytes(3);
     } else if (kind == kFull) {
       bits = in.bytes(4);
-    } else if (kind != kSame) {
-      report_damage();
+    } else {
+      in.expect(kind == kSame);
     }
     example.ids.push_back(id);
     example.values.push_back(std::bit_cast<Real>(bits));
@@ -148,16 +81,10 @@ bool has_valid_features(const EncodedExample& example, std::uint32_t n_features)
          example.weight > 0 && example.weight <= kLargestWeight;
 }
 
-/// `n_known` is the number of labels of former examples, and is updated.
-bool has_valid_labels(const EncodedExample& example, std::uint32_t& n_known) {
-  const std::vector<LabelId>& labels = example.labels;
-  for (const LabelId label : labels) {
-    if (label > n_known) {
-      return false;
-    }
-    n_known += label == n_known ? 1 : 0;
-  }
-  return std::adjacent_find(labels.begin(), labels.end(), std::greater_equal<>()) == labels.end();
+bool has_valid_labels(const EncodedExample& example, std::uint32_t n_names) {
+  const std::vector<NameId>& names = example.label_names;
+  return (names.empty() || names.back() < n_names) &&
+         std::adjacent_find(names.begin(), names.end(), std::greater_equal<>()) == names.end();
 }
 
 }  // namespace
@@ -167,15 +94,15 @@ void History::Piece::clear() {
   n_examples_ = 0;
 }
 
-void History::Piece::add(const EncodedFeatures& features, std::span<const LabelId> labels, Real weight) {
+void History::Piece::add(const EncodedFeatures& features, std::span<const NameId> label_names, Real weight) {
   const bool of_text = features.of_text;
-  put_number(bytes_, (labels.size() << 2) | (weight != 1 ? kWeighted : 0) | (of_text ? kText : 0));
+  put_number(bytes_, (label_names.size() << 2) | (weight != 1 ? kWeighted : 0) | (of_text ? kText : 0));
   if (weight != 1) {
-    put_bytes(bytes_, std::bit_cast<std::uint32_t>(weight), 4);
+    put_real(bytes_, weight);
   }
-  LabelId before = 0;
-  for (const LabelId label : labels) {
-    put_number(bytes_, label - std::exchange(before, label));
+  NameId before = 0;
+  for (const NameId name : label_names) {
+    put_number(bytes_, name - std::exchange(before, name));
   }
 
   sorted_.clear();
@@ -214,7 +141,7 @@ void History::append(const Piece& piece) {
 
 std::size_t History::memory_bytes() const {
   std::size_t n = 0;
-  for (const Shared<Bytes>& chunk : chunks_) {
+  for (const Shared<Chunk>& chunk : chunks_) {
     n += chunk->memory_bytes();
   }
   return n;
@@ -225,12 +152,10 @@ void History::Reader::next(const History& history, EncodedExample& example) {
     ++chunk_;
     offset_ = 0;
   }
-  if (chunk_ == history.chunks_.size()) {
-    report_damage();
-  }
-  ByteReader in(history.chunks_[chunk_]->view(), offset_);
+  expect_format(chunk_ < history.chunks_.size(), kDamaged);
+  ByteReader in(history.chunks_[chunk_]->view(), offset_, kDamaged);
   const std::uint64_t head = in.number();
-  example.weight = (head & kWeighted) != 0 ? std::bit_cast<Real>(in.bytes(4)) : Real{1};
+  example.weight = (head & kWeighted) != 0 ? in.real() : Real{1};
   example.of_text = (head & kText) != 0;
   read_labels(in, head >> 2, example);
   read_features(in, example);
@@ -245,7 +170,7 @@ bool History::Reader::is_at_end(const History& history) const {
 void History::save(ArrayWriter& out, const std::string& prefix) const {
   out.put_one(prefix + "/n_examples", n_examples_);
   out.begin<std::uint8_t>(prefix + "/examples");
-  for (const Shared<Bytes>& chunk : chunks_) {
+  for (const Shared<Chunk>& chunk : chunks_) {
     out.append(chunk->view());
   }
 }
@@ -253,25 +178,24 @@ void History::save(ArrayWriter& out, const std::string& prefix) const {
 History History::load(const ArrayReader& in, const std::string& prefix) {
   History history;
   history.n_examples_ = in.get_one<std::uint64_t>(prefix + "/n_examples");
-  Bytes bytes = in.get<std::uint8_t>(prefix + "/examples");
+  Chunk bytes = in.get<std::uint8_t>(prefix + "/examples");
   if (!bytes.empty()) {
     history.chunks_.emplace_back(std::move(bytes));
   }
   return history;
 }
 
-void History::check(std::uint32_t n_features, std::uint32_t n_labels, bool of_texts) const {
+void History::check(std::uint32_t n_features, std::uint32_t n_label_names, bool of_texts) const {
   constexpr const char* kNoMatch = "the history of examples does not match the model";
-  std::uint32_t n_known = 0;
   Reader reader;
   EncodedExample example;
   while (reader.n_read() < n_examples_) {
     reader.next(*this, example);
-    expect_format(
-        example.of_text == of_texts && has_valid_features(example, n_features) && has_valid_labels(example, n_known),
-        kNoMatch);
+    expect_format(example.of_text == of_texts && has_valid_features(example, n_features) &&
+                      has_valid_labels(example, n_label_names),
+                  kNoMatch);
   }
-  expect_format(reader.is_at_end(*this) && (n_examples_ == 0 || n_known == n_labels), kNoMatch);
+  expect_format(reader.is_at_end(*this), kNoMatch);
 }
 
 }  // namespace oplt

@@ -13,6 +13,7 @@
 #include "base/shared.hpp"
 #include "base/types.hpp"
 #include "encode/encoded.hpp"
+#include "encode/packed_bytes.hpp"
 #include "encode/packed_feature.hpp"
 #include "io/array_file.hpp"
 
@@ -28,13 +29,13 @@ class History {
   /// Encoded examples, to be appended. May be filled by another thread than the one that owns the history.
   class Piece {
    public:
-    void add(const EncodedFeatures& features, std::span<const LabelId> labels, Real weight);
+    void add(const EncodedFeatures& features, std::span<const NameId> label_names, Real weight);
     void clear();
 
    private:
     friend class History;
 
-    std::vector<std::uint8_t> bytes_;
+    Bytes bytes_;
     std::uint64_t n_examples_ = 0;
     std::vector<std::pair<PackedFeature, std::uint32_t>> sorted_;  // with frequencies; working memory
   };
@@ -63,14 +64,14 @@ class History {
   static bool is_in(const ArrayReader& in, const std::string& prefix) { return in.has(prefix + "/examples"); }
   /// The bytes stay in the file.
   static History load(const ArrayReader& in, const std::string& prefix);
-  /// Throws FormatError unless the examples are consistent with a model that has these numbers of features and labels.
-  /// In particular, labels have their ids by order of arrival, so that each occurs.
-  void check(std::uint32_t n_features, std::uint32_t n_labels, bool of_texts) const;
+  /// Throws FormatError unless the examples are consistent with a model that has these numbers of features and of names
+  /// of labels.
+  void check(std::uint32_t n_features, std::uint32_t n_label_names, bool of_texts) const;
 
  private:
-  using Bytes = Buffer<std::uint8_t>;
+  using Chunk = Buffer<std::uint8_t>;
 
-  std::vector<Shared<Bytes>> chunks_;  // an example does not extend beyond its chunk
+  std::vector<Shared<Chunk>> chunks_;  // an example does not extend beyond its chunk
   std::uint64_t n_examples_ = 0;
 };
 

@@ -103,25 +103,22 @@ Forest Forest::load(const ArrayReader& in, std::size_t n_trees, Link link) {
   Forest forest;
   for (std::size_t i = 0; i < n_trees; ++i) {
     forest.trees.push_back(Plt::load(in, prefix_of(i), link));
-    if (forest.trees[i].n_examples() != forest.n_examples() || forest.trees[i].n_labels() != forest.n_labels()) {
-      throw FormatError("tree " + std::to_string(i) + " has learnt " + std::to_string(forest.trees[i].n_examples()) +
-                        " examples with " + std::to_string(forest.trees[i].n_labels()) +
+    const Plt& tree = forest.trees[i];
+    if (tree.n_examples() != forest.n_examples() || tree.n_labels() != forest.first().n_labels() ||
+        tree.tree().label_bound() != forest.label_bound()) {
+      throw FormatError("tree " + std::to_string(i) + " has learnt " + std::to_string(tree.n_examples()) +
+                        " examples with " + std::to_string(tree.n_labels()) +
                         " labels, but the first tree has learnt " + std::to_string(forest.n_examples()) + " with " +
-                        std::to_string(forest.n_labels()));
+                        std::to_string(forest.first().n_labels()));
     }
   }
   forest.regrown_at = in.get_one<std::uint64_t>(kRegrownAt);
   return forest;
 }
 
-void Forest::check(std::uint32_t n_features, std::uint32_t n_labels) const {
+void Forest::check(std::uint32_t n_features) const {
   for (const Plt& tree : trees) {
     tree.check(n_features);
-    for (LabelId label = 0; label < n_labels; ++label) {
-      if (tree.tree().leaf_of(label) == kNone) {
-        throw FormatError("label " + std::to_string(label) + " of the vocabulary has no leaf in the tree");
-      }
-    }
   }
   expect_format(regrown_at <= n_examples(), "the trees were built from more examples than there are");
 }

@@ -29,7 +29,8 @@ struct Forest {
   std::vector<ScoredLabel> search(RowView x, const SearchParams& params, SearchScratch& scratch) const;
 
   const Plt& first() const { return trees.front(); }
-  std::uint32_t n_labels() const { return first().n_labels(); }
+  /// One more than the largest id of a label in the trees.
+  std::uint32_t label_bound() const { return first().tree().label_bound(); }
   std::uint64_t n_examples() const { return first().n_examples(); }
   /// Of the deepest tree.
   std::uint32_t depth() const;
@@ -40,8 +41,8 @@ struct Forest {
 
   void save(ArrayWriter& out) const;
   static Forest load(const ArrayReader& in, std::size_t n_trees, Link link);
-  /// Throws FormatError unless the forest is consistent with a model that has these numbers of features and labels.
-  void check(std::uint32_t n_features, std::uint32_t n_labels) const;
+  /// Throws FormatError unless the forest is consistent with a model that has this number of features.
+  void check(std::uint32_t n_features) const;
 };
 
 }  // namespace oplt

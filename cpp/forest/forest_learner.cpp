@@ -78,7 +78,8 @@ std::optional<std::uint64_t> ForestLearner::next_change(const Forest& forest, st
   return window ? std::optional(window->end) : std::nullopt;
 }
 
-void ForestLearner::regrow_beside(Forest& forest, const History& history, std::size_t n, HelperPool& helpers) {
+void ForestLearner::regrow_beside(Forest& forest, const History& history, const LabelBook& labels, std::size_t n,
+                                  HelperPool& helpers) {
   for (std::size_t i = 0; i < n && !retired_.empty(); ++i) {
     if (!retired_.back().free_some()) {
       retired_.pop_back();
@@ -92,9 +93,9 @@ void ForestLearner::regrow_beside(Forest& forest, const History& history, std::s
   const std::uint64_t n_left = window->end - n_examples;
   try {
     if (!regrowth_ || regrowth_->n_examples() != window->begin) {
-      regrowth_ = std::make_unique<Regrowth>(params_, window->begin);
+      regrowth_ = std::make_unique<Regrowth>(params_, window->begin, false);
     }
-    regrowth_->advance(history, n_left, helpers);
+    regrowth_->advance(history, labels, n_left, helpers);
   } catch (const std::bad_alloc&) {
     if (n_left == 0) {
       throw;
@@ -116,11 +117,12 @@ void ForestLearner::drop_regrowth(HelperPool& helpers) {
   regrowth_.reset();
 }
 
-void ForestLearner::regrow(Forest& forest, const Shared<History>& history, HelperPool& helpers,
-                           const std::function<void()>& pause) {
+void ForestLearner::regrow(Forest& forest, const Shared<History>& history, const Shared<LabelBook>& labels,
+                           HelperPool& helpers, const std::function<void()>& pause) {
   const std::uint64_t n_examples = history->size();
-  Regrowth regrowth(params_, n_examples);
-  for (std::uint64_t n_left = kParts; !regrowth.advance(*history, n_left, helpers); n_left -= n_left > 0 ? 1 : 0) {
+  Regrowth regrowth(params_, n_examples, true);
+  for (std::uint64_t n_left = kParts; !regrowth.advance(*history, *labels, n_left, helpers);
+       n_left -= n_left > 0 ? 1 : 0) {
     pause();
   }
   if (forest.regrown_at <= n_examples) {  // otherwise trees of more examples have taken over during a pause

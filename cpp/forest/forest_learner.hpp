@@ -42,11 +42,14 @@ class ForestLearner {
 
   /// To be called after each batch of `n` examples: does the part of a regrowth that is due, if any. `history` has all
   /// examples so far.
-  void regrow_beside(Forest& forest, const History& history, std::size_t n, HelperPool& helpers);
+  void regrow_beside(Forest& forest, const History& history, const LabelBook& labels, std::size_t n,
+                     HelperPool& helpers);
 
-  /// Regrows the trees from the whole history. Calls `pause` regularly, during which the history and the forest may get
-  /// further examples; an exception from it ends the work and leaves the forest as it was.
-  void regrow(Forest& forest, const Shared<History>& history, HelperPool& helpers, const std::function<void()>& pause);
+  /// Regrows the trees from the whole history, without labels that have ended. Calls `pause` regularly, during which
+  /// the history and the forest may get further examples, and labels may change; an exception from it ends the work and
+  /// leaves the forest as it was.
+  void regrow(Forest& forest, const Shared<History>& history, const Shared<LabelBook>& labels, HelperPool& helpers,
+              const std::function<void()>& pause);
 
   /// Bytes of a regrowth in progress beside the stream, and of replaced trees that are not freed yet. Visits all blocks
   /// of these trees.

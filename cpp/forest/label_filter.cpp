@@ -11,7 +11,7 @@ namespace {
 std::vector<bool> nodes_to(const LabelTree& tree, const std::vector<bool>& is_allowed) {
   std::vector<bool> leads(tree.n_nodes());
   for (LabelId label = 0; label < is_allowed.size(); ++label) {
-    if (is_allowed[label]) {
+    if (is_allowed[label] && tree.leaf_of(label) != kNone) {
       for (NodeId node = tree.leaf_of(label); node != kNone && !leads[node]; node = tree.node(node).parent) {
         leads[node] = true;
       }
@@ -22,9 +22,9 @@ std::vector<bool> nodes_to(const LabelTree& tree, const std::vector<bool>& is_al
 
 }  // namespace
 
-LabelFilter::LabelFilter(std::optional<std::span<const LabelId>> allowed, std::span<const LabelId> denied,
-                         std::span<const Plt> trees)
-    : is_allowed_(trees.front().n_labels(), !allowed) {
+LabelFilter::LabelFilter(const LabelBook& labels, std::optional<std::span<const LabelId>> allowed,
+                         std::span<const LabelId> denied, std::span<const Plt> trees)
+    : unshown_(labels.unshown()), is_allowed_(labels.size(), !allowed) {
   if (allowed) {
     for (const LabelId label : *allowed) {
       is_allowed_[label] = true;
@@ -33,7 +33,10 @@ LabelFilter::LabelFilter(std::optional<std::span<const LabelId>> allowed, std::s
   for (const LabelId label : denied) {
     is_allowed_[label] = false;
   }
-  n_allowed_ = static_cast<std::size_t>(std::count(is_allowed_.begin(), is_allowed_.end(), true));
+  for (LabelId label = 0; label < is_allowed_.size(); ++label) {
+    is_allowed_[label] = allows(label);
+    n_allowed_ += is_allowed_[label] ? 1 : 0;
+  }
   if (2 * n_allowed_ < is_allowed_.size()) {
     for (const Plt& plt : trees) {
       leads_to_allowed_.push_back(nodes_to(plt.tree(), is_allowed_));

@@ -4,23 +4,31 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "base/types.hpp"
+#include "encode/label_book.hpp"
 #include "forest/plt.hpp"
 
 namespace oplt {
 
-/// Which labels a prediction may return. It belongs to the trees as they are when it is made.
+/// Which labels a prediction may return. It belongs to the labels and trees as they are when it is made.
 class LabelFilter {
  public:
-  /// Allows only the labels `allowed`, or all labels if it is nullopt, but none of `denied`. All must exist.
-  LabelFilter(std::optional<std::span<const LabelId>> allowed, std::span<const LabelId> denied,
+  /// Allows the labels that are shown.
+  explicit LabelFilter(const LabelBook& labels) : unshown_(labels.unshown()), n_allowed_(labels.n_shown()) {}
+
+  /// Of these, allows only the labels `allowed`, if given, and none of `denied`.
+  LabelFilter(const LabelBook& labels, std::optional<std::span<const LabelId>> allowed, std::span<const LabelId> denied,
               std::span<const Plt> trees);
 
-  bool allows(LabelId label) const { return is_allowed_[label]; }
+  bool allows(LabelId label) const {
+    return (!unshown_ || label >= unshown_->size() || !(*unshown_)[label]) &&
+           (is_allowed_.empty() || is_allowed_[label]);
+  }
 
   /// Whether there may be an allowed label at or below a node of a tree.
   bool allows_below(std::size_t tree, NodeId node) const {
@@ -30,9 +38,15 @@ class LabelFilter {
   std::size_t n_allowed() const { return n_allowed_; }
 
  private:
-  std::vector<bool> is_allowed_;                     // by label
-  std::vector<std::vector<bool>> leads_to_allowed_;  // by tree and node; empty if most nodes do
+  std::shared_ptr<const std::vector<bool>> unshown_;  // by label; see LabelBook
+  std::vector<bool> is_allowed_;                      // by label; empty if all are
+  std::vector<std::vector<bool>> leads_to_allowed_;   // by tree and node; empty if most nodes do
   std::size_t n_allowed_ = 0;
 };
+
+/// Allows the labels that are shown; nullopt if all are.
+inline std::optional<LabelFilter> shown_labels(const LabelBook& labels) {
+  return labels.unshown() ? std::optional<LabelFilter>(labels) : std::nullopt;
+}
 
 }  // namespace oplt

@@ -127,6 +127,9 @@ void PltLearner::update_classifiers(const Plt& plt, const Example& example) {
   on_.clear();
   for (const LabelId label : example.labels) {
     const NodeId leaf = tree.leaf_of(label);
+    if (leaf == kNone) {  // of a tree that never grows
+      continue;
+    }
     if (block_of[leaf] != kNone) {
       steps_.defer(block_of[leaf], example.x, {}, example.weight);
     }

@@ -37,13 +37,16 @@ RegrowthWindow RegrowthWindow::after(std::uint64_t n_examples, std::uint64_t reg
   return window;
 }
 
-Regrowth::Regrowth(const ForestParams& params, std::uint64_t n_examples)
-    : params_(params), n_examples_(n_examples), sums_(n_examples) {}
+Regrowth::Regrowth(const ForestParams& params, std::uint64_t n_examples, bool all_operations)
+    : params_(params),
+      n_examples_(n_examples),
+      resolved_as_(n_examples - (all_operations || n_examples == 0 ? 0 : 1)),
+      sums_(n_examples) {}
 
-bool Regrowth::advance(const History& history, std::uint64_t n_left, HelperPool& helpers) {
+bool Regrowth::advance(const History& history, const LabelBook& labels, std::uint64_t n_left, HelperPool& helpers) {
   switch (stage_) {
     case Stage::kRead:
-      read(history, part_of(n_examples_ - reader_.n_read(), n_left / kToRead));
+      read(history, labels, part_of(n_examples_ - reader_.n_read(), n_left / kToRead));
       break;
     case Stage::kAddUp:
       add_up(part_of(n_values_left_, n_left / kToAddUp));
@@ -53,10 +56,10 @@ bool Regrowth::advance(const History& history, std::uint64_t n_left, HelperPool&
       break;
     case Stage::kLearn:
       // By the end, the history will have n_left more examples.
-      learn(history, part_of(history.size() + n_left - reader_.n_read(), n_left), helpers);
+      learn(history, labels, part_of(history.size() + n_left - reader_.n_read(), n_left), helpers);
       return reader_.n_read() == history.size();
   }
-  return n_left == 0 && advance(history, n_left, helpers);
+  return n_left == 0 && advance(history, labels, n_left, helpers);
 }
 
 std::size_t Regrowth::memory_bytes() const {
@@ -64,10 +67,17 @@ std::size_t Regrowth::memory_bytes() const {
          (clustering_ ? clustering_->memory_bytes() : 0) + memory_of(grown_.trees);
 }
 
-void Regrowth::read(const History& history, std::uint64_t n) {
+void Regrowth::read_next(const History& history, const LabelBook& labels) {
+  const std::uint64_t number = reader_.n_read();
+  reader_.next(history, example_);
+  labels_.assign(example_.label_names.begin(), example_.label_names.end());
+  labels.resolve(labels_, std::max(number, resolved_as_));
+}
+
+void Regrowth::read(const History& history, const LabelBook& labels, std::uint64_t n) {
   for (; n > 0 && reader_.n_read() < n_examples_; --n) {
-    reader_.next(history, example_);
-    sums_->add(example_.ids, example_.values, example_.labels);
+    read_next(history, labels);
+    sums_->add(example_.ids, example_.values, labels_);
   }
   if (reader_.n_read() == n_examples_) {
     n_values_left_ = sums_->n_values();
@@ -89,7 +99,7 @@ void Regrowth::add_up(std::size_t n_values) {
 void Regrowth::begin_tree() {
   const TreeParams params = params_.of_tree(static_cast<std::uint32_t>(grown_.trees.size()));
   clustering_.emplace(vectors_, BalancedShape{params.arity, params.max_leaves}, params.seed);
-  n_values_left_ = kVisits * vectors_.n_values() * std::bit_width(vectors_.n_labels() / params.max_leaves);
+  n_values_left_ = kVisits * vectors_.n_values() * std::bit_width(vectors_.labels().size() / params.max_leaves);
 }
 
 void Regrowth::cluster(std::size_t n_values) {
@@ -112,16 +122,15 @@ void Regrowth::cluster(std::size_t n_values) {
   stage_ = Stage::kLearn;
 }
 
-void Regrowth::learn(const History& history, std::uint64_t n, HelperPool& helpers) {
+void Regrowth::learn(const History& history, const LabelBook& labels, std::uint64_t n, HelperPool& helpers) {
   for (n = std::min(n, history.size() - reader_.n_read()); n > 0; n -= batch_.size()) {
     batch_.clear();
     rows_.clear();
     label_sets_.clear();
     while (batch_.size() < std::min<std::uint64_t>(n, kLargestBatch)) {
-      reader_.next(history, example_);
-      const std::span<LabelId> labels = label_sets_.allocate(example_.labels.size());
-      std::copy(example_.labels.begin(), example_.labels.end(), labels.begin());
-      batch_.push_back({rows_.build(example_.ids, example_.values, params_.rows), labels, example_.weight});
+      read_next(history, labels);
+      batch_.push_back({rows_.build(example_.ids, example_.values, params_.rows),
+                        keep(std::span<const LabelId>(labels_), label_sets_), example_.weight});
     }
     learn_trees(grown_.trees, grown_.learners, batch_, helpers);
     helpers.finish();

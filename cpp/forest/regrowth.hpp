@@ -12,6 +12,7 @@
 #include "base/helper_pool.hpp"
 #include "base/span_pool.hpp"
 #include "encode/history.hpp"
+#include "encode/label_book.hpp"
 #include "encode/row_builder.hpp"
 #include "forest/forest_params.hpp"
 #include "forest/plt.hpp"
@@ -45,16 +46,18 @@ struct RegrowthWindow {
 /// The result is bit for bit that of trees that were given from the start (PltLearner).
 class Regrowth {
  public:
-  /// The trees are built from the first `n_examples` examples of the history.
-  Regrowth(const ForestParams& params, std::uint64_t n_examples);
+  /// The trees are built from the first `n_examples` examples of the history. Operations on labels after fewer than
+  /// `n_examples` examples count for all examples, and for `all_operations` also those after just `n_examples`; others
+  /// count for the examples after them.
+  Regrowth(const ForestParams& params, std::uint64_t n_examples, bool all_operations);
   Regrowth(const Regrowth&) = delete;  // the clustering refers to the vectors
   Regrowth& operator=(const Regrowth&) = delete;
 
   std::uint64_t n_examples() const { return n_examples_; }
 
   /// Does a part of the work: as much as is due if it is to end in `n_left` equal parts, all of it if that is 0. The
-  /// history may have grown since the last part. Returns whether the trees are trained on all of it.
-  bool advance(const History& history, std::uint64_t n_left, HelperPool& helpers);
+  /// history and the labels may have changed since the last part. Returns whether the trees are trained on all of it.
+  bool advance(const History& history, const LabelBook& labels, std::uint64_t n_left, HelperPool& helpers);
 
   /// The trained trees.
   GrowingTrees take() { return std::move(grown_); }
@@ -65,17 +68,20 @@ class Regrowth {
  private:
   enum class Stage : std::uint8_t { kRead, kAddUp, kCluster, kLearn };
 
-  void read(const History& history, std::uint64_t n);
+  void read_next(const History& history, const LabelBook& labels);
+  void read(const History& history, const LabelBook& labels, std::uint64_t n);
   void add_up(std::size_t n_values);
   void begin_tree();
   void cluster(std::size_t n_values);
-  void learn(const History& history, std::uint64_t n, HelperPool& helpers);
+  void learn(const History& history, const LabelBook& labels, std::uint64_t n, HelperPool& helpers);
 
   ForestParams params_;
   std::uint64_t n_examples_;
+  std::uint64_t resolved_as_;  // the labels of earlier examples are those that the example with this number would have
   Stage stage_ = Stage::kRead;
   History::Reader reader_;
   EncodedExample example_;
+  std::vector<LabelId> labels_;  // of the example
   std::optional<LabelSums> sums_;
   LabelVectors vectors_;
   std::optional<LabelClustering> clustering_;

@@ -18,6 +18,7 @@ struct SearchParams {
   Real threshold = 0;                   // only labels at least this probable
   std::size_t beam = 0;                 // beam search of this width; 0 = exact search
   const LabelFilter* filter = nullptr;  // if given, only labels that it allows
+  const LabelFilter* shown = nullptr;   // labels that may be predicted at all, null if all may; `filter` respects it
 };
 
 struct ScoredLabel {

@@ -35,7 +35,9 @@ class EncodedExamples {
     for_each([&](std::size_t i) {
       const EncodedFeatures features = encoder.find(x, i, scratch_);
       const RowView row = rows_.build(features.ids, features.values, state.rows);
-      examples_.push_back({row, labels_of(*state.labels, y, i), weights.empty() ? Real{1} : weights[i]});
+      const std::span<const LabelId> labels = labels_of(state.labels->names(), y, i);
+      examples_.push_back({row, labels, weights.empty() ? Real{1} : weights[i]});
+      state.counts.write().add(labels, i);
     });
   }
 
@@ -50,7 +52,8 @@ class EncodedExamples {
       throw InvalidInput("row " + std::to_string(i) + " has the label " + shown(y.names[position]) +
                          ", which is not in the tree: all labels of Y must be leaves of the tree");
     }
-    return keep_distinct(labels_, label_sets_);
+    sort_distinct(labels_);
+    return keep(std::span<const LabelId>(labels_), label_sets_);
   }
 
   Encoder::Scratch scratch_;
@@ -66,7 +69,8 @@ ModelState fit(const BatchParams& params, const RowParams& rows, FitStart start,
                std::span<const Real> weights, std::size_t threads, const std::function<void()>& poll) {
   ModelState state{.rows = rows,
                    .encoder = Shared(std::move(start.encoder)),
-                   .labels = Shared(vocabulary_of(start.labels)),
+                   .labels = Shared(book_of(start.labels)),
+                   .counts = Shared(LabelCounts(start.labels.size())),
                    .forest = {},
                    .history = {},
                    .ranker = {},

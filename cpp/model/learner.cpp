@@ -3,6 +3,7 @@
 #include "model/learner.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <string>
 #include <utility>
@@ -29,9 +30,10 @@ bool observes(const ModelState& state, std::uint64_t number) {
 
 /// Before a batch is learnt. `observer` is a LabelRanker or a TreeCalibration.
 template <class Observer>
-void watch(Observer& observer, const Forest& forest, std::span<const std::uint64_t> digests, const Example* observed) {
+void watch(Observer& observer, const Forest& forest, const LabelFilter* shown, std::span<const std::uint64_t> digests,
+           const Example* observed) {
   if (observer.recognise(digests) && observed != nullptr) {
-    observer.observe(forest, *observed);
+    observer.observe(forest, shown, *observed);
   }
 }
 
@@ -71,6 +73,7 @@ ModelState Learner::start(Encoder encoder) const {
   return {.rows = params_.forest.rows,
           .encoder = Shared(std::move(encoder)),
           .labels = {},
+          .counts = {},
           .forest = forest_.start(),
           .history = {},
           .ranker = ranker_for(params_),
@@ -84,7 +87,8 @@ ModelState Learner::start(Encoder encoder, LabelTree tree, const NameList& label
   }
   return {.rows = params_.forest.rows,
           .encoder = Shared(std::move(encoder)),
-          .labels = Shared(vocabulary_of(labels)),
+          .labels = Shared(book_of(labels)),
+          .counts = Shared(LabelCounts(labels.size())),
           .forest = forest_.start(std::move(tree)),
           .history = {},
           .ranker = ranker_for(params_),
@@ -107,7 +111,7 @@ BatchBounds Learner::next_batch(const ModelState& state, std::uint64_t n_learnt,
   const std::uint64_t change = forest_.next_change(state.forest, n_learnt).value_or(n_learnt + kLargestBatch);
   const std::uint64_t to_change = change - n_learnt;
   const std::size_t most = begin + std::min<std::size_t>({kLargestBatch, n - begin, to_change});
-  BatchBounds bounds{begin, begin, begin < n && observed(begin)};
+  BatchBounds bounds{begin, begin, n_learnt, begin < n && observed(begin)};
   while (bounds.end < most && (bounds.end == begin || !observed(bounds.end))) {
     ++bounds.end;
   }
@@ -125,18 +129,24 @@ void Learner::encode(ModelState& state, const Inputs& x, const NamedLabels& y, s
   for (std::size_t i = bounds.begin; i < bounds.end; ++i) {
     const EncodedFeatures features = learn_features(state.encoder, x, i, scratch_);
     const RowView row = batch.rows.build(features.ids, features.values, state.rows);
-    state.labels->find_row(y.names, y.bounds.begin(i), y.bounds.end(i), label_ids_);
-    if (std::find(label_ids_.begin(), label_ids_.end(), kNone) != label_ids_.end()) {
+    state.labels->names().find_row(y.names, y.bounds.begin(i), y.bounds.end(i), label_names_);
+    if (std::find(label_names_.begin(), label_names_.end(), kNone) != label_names_.end()) {
       if (params_.forest.tree.policy == Policy::kFixed) {
-        std::erase(label_ids_, kNone);  // unknown labels leave no trace, not even their names
+        std::erase(label_names_, kNone);  // unknown labels leave no trace, not even their names
       } else {
-        state.labels.write().add_row(y.names, y.bounds.begin(i), y.bounds.end(i), label_ids_);
+        state.labels.write().add_row(y.names, y.bounds.begin(i), y.bounds.end(i), label_names_);
+        state.counts.write().resize(state.labels->size());
       }
     }
+    sort_distinct(label_names_);
+    const std::uint64_t number = bounds.number + i - bounds.begin;
+    label_ids_ = label_names_;
+    state.labels->resolve(label_ids_, number);
+    state.counts.write().add(label_ids_, number);
     const Real weight = weights.empty() ? Real{1} : weights[i];
-    batch.examples.push_back({row, keep_distinct(label_ids_, batch.label_sets), weight});
+    batch.examples.push_back({row, keep(std::span<const LabelId>(label_ids_), batch.label_sets), weight});
     if (bounds.recorded) {
-      batch.recorded.add(features, batch.examples.back().labels, weight);
+      batch.recorded.add(features, label_names_, weight);
     }
     if (state.ranker || state.calibration) {
       batch.digests.push_back(digest_of(features, row, batch.examples.back().labels));
@@ -170,15 +180,17 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
     }
     const std::span<const Example> examples = batch_.examples;
     const BatchBounds next = next_batch(state, state.n_examples() + examples.size(), bounds.end, n);
+    const std::optional<LabelFilter> not_hidden = shown_labels(*state.labels);  // before the next labels are added
+    const LabelFilter* shown = not_hidden ? &*not_hidden : nullptr;
     is_encoded = helpers.size() > 0 && !next.is_single() && !between.is_due();
     if (is_encoded) {
       helpers.start([&, next](std::size_t) { encode(state, x, y, weights, next, next_); });
     }
     const Example* observed = bounds.observed ? &examples.front() : nullptr;
     if (state.ranker) {
-      watch(state.ranker->write(), state.forest, batch_.digests, observed);
+      watch(state.ranker->write(), state.forest, shown, batch_.digests, observed);
     } else if (state.calibration) {
-      watch(state.calibration->write(), state.forest, batch_.digests, observed);
+      watch(state.calibration->write(), state.forest, shown, batch_.digests, observed);
     }
     HelperPool& own_helpers = bounds.is_single() ? none : helpers;
     if (state.ranker) {
@@ -188,7 +200,7 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
     own_helpers.finish();
     helpers.finish();
     record(state, batch_.recorded);
-    forest_.regrow_beside(state.forest, *state.history, examples.size(), own_helpers);
+    forest_.regrow_beside(state.forest, *state.history, *state.labels, examples.size(), own_helpers);
     bounds = next;
     if (!is_encoded && between.is_due()) {
       between.take(helpers);
@@ -213,8 +225,8 @@ class NamedAgain {
       }
       values_.insert(values_.end(), example.values.begin(), example.values.end());
     }
-    for (const LabelId label : example.labels) {
-      labels_.push_back(names_.labels->name(label));
+    for (const NameId name : example.label_names) {
+      labels_.push_back(names_.labels->names().name(name));
     }
     feature_ends_.push_back(static_cast<std::int64_t>(features_.size()));
     label_ends_.push_back(static_cast<std::int64_t>(labels_.size()));
@@ -244,16 +256,32 @@ class NamedAgain {
   std::vector<Real> weights_;
 };
 
+/// An operation may be impossible because examples have been left out: it would have failed then, too.
+void change_if_possible(Learner& learner, ModelState& state, const LabelOperation& operation) {
+  try {
+    learner.change_labels(state, operation);
+  } catch (const InvalidInput&) {
+  }
+}
+
 }  // namespace
 
-void Learner::relearn(ModelState& state, const ModelState& from, History::Reader& reader,
+void Learner::relearn(ModelState& state, const ModelState& from, Relearnt& relearnt,
                       std::span<const std::uint64_t> without, std::size_t threads, BatchBreak& between) {
+  const LabelLog& log = from.labels->log();
   EncodedExample example;
-  while (reader.n_read() < from.history->size()) {
+  while (!relearnt.is_all_of(from)) {
+    // Operations come before the example with the number that they have recorded.
+    const bool has_operation = relearnt.n_operations < log.size();
+    const std::uint64_t next = has_operation ? log[relearnt.n_operations].n_examples : from.n_examples();
+    if (has_operation && next == relearnt.examples.n_read()) {
+      change_if_possible(*this, state, log[relearnt.n_operations++]);
+      continue;
+    }
     NamedAgain examples(from);
-    while (reader.n_read() < from.history->size() && examples.size() < kLargestBatch) {
-      const std::uint64_t number = reader.n_read();
-      reader.next(*from.history, example);
+    while (relearnt.examples.n_read() < next && examples.size() < kLargestBatch) {
+      const std::uint64_t number = relearnt.examples.n_read();
+      relearnt.examples.next(*from.history, example);
       if (!std::binary_search(without.begin(), without.end(), number)) {
         examples.add(example);
       }
@@ -262,9 +290,53 @@ void Learner::relearn(ModelState& state, const ModelState& from, History::Reader
   }
 }
 
+void Learner::expect_performable(const LabelBook& labels, const LabelOperation& operation) const {
+  const bool is_new = operation.kind == LabelOperation::Kind::kAdd && labels.names().find(operation.label) == kNone;
+  if (is_new && params_.forest.tree.policy == Policy::kFixed) {
+    throw LabelRefused("labels-fixed", "the label " + shown(operation.label) + " cannot be added to a fixed tree",
+                       "The policy 'fixed' never extends the tree; build it over all labels, or use another policy.");
+  }
+  if (operation.description && params_.label_memory == 0) {
+    throw LabelRefused("no-label-memory", "a description of a label needs a label memory, but the model has none",
+                       "Create the model with label_memory above 0.");
+  }
+}
+
+void Learner::change_labels(ModelState& state, LabelOperation operation) {
+  expect_performable(*state.labels, operation);
+  operation.n_examples = state.n_examples();
+  const LabelBook::Change change = state.labels.write().apply(operation);
+  state.counts.write().resize(state.labels->size());
+  if (change.into != kNone) {
+    state.counts.write().merge(change.label, change.into, state.n_examples());
+  }
+  if (state.ranker && change.into != kNone) {
+    state.ranker->write().merge(change.label, change.into);
+  } else if (state.ranker && operation.kind == LabelOperation::Kind::kRemove) {
+    state.ranker->write().remove(change.label);
+  } else if (operation.description) {
+    describe(state, change.label, *operation.description);
+  }
+}
+
+/// The description is encoded like an example, and becomes a part of the label memory.
+void Learner::describe(ModelState& state, LabelId label, const LabelDescription& description) {
+  const std::array<std::int64_t, 2> bounds{0, static_cast<std::int64_t>(description.names.size())};
+  Inputs inputs{.rows = {{bounds}, {.names = description.names, .numbers = {}}, description.values},
+                .texts = {},
+                .has_further = !description.names.empty(),
+                .recorded = {}};
+  if (description.text) {
+    inputs.texts.emplace(&*description.text, 1);
+  }
+  RowBuilder rows;
+  const EncodedFeatures features = learn_features(state.encoder, inputs, 0, scratch_);
+  state.ranker->write().describe(rows.build(features.ids, features.values, state.rows), label);
+}
+
 void Learner::regrow(ModelState& state, std::size_t threads, BatchBreak& between) {
   HelperPool helpers(std::max<std::size_t>(threads, 1) - 1);
-  forest_.regrow(state.forest, state.history, helpers, [&] {
+  forest_.regrow(state.forest, state.history, state.labels, helpers, [&] {
     if (between.is_due()) {
       between.take(helpers);
     }

@@ -13,6 +13,7 @@
 #include "base/types.hpp"
 #include "encode/encoder.hpp"
 #include "encode/history.hpp"
+#include "encode/label_log.hpp"
 #include "encode/named_rows.hpp"
 #include "encode/row_builder.hpp"
 #include "forest/forest_learner.hpp"
@@ -25,8 +26,9 @@ namespace oplt {
 struct BatchBounds {
   std::size_t begin = 0;
   std::size_t end = 0;
-  bool observed = false;  // the first example is observed before the trees are updated
-  bool recorded = false;  // the examples become part of the history
+  std::uint64_t number = 0;  // of the first example, in the whole stream
+  bool observed = false;     // the first example is observed before the trees are updated
+  bool recorded = false;     // the examples become part of the history
 
   bool is_single() const { return end == begin + 1; }
 };
@@ -63,10 +65,27 @@ class Learner {
   void learn(ModelState& state, const Inputs& x, const NamedLabels& y, std::span<const Real> weights,
              std::size_t threads, BatchBreak& between);
 
+  /// Performs an operation on labels. Throws InvalidInput, without any effect, if it is impossible. If it throws
+  /// anything else, the state must not be used any more.
+  void change_labels(ModelState& state, LabelOperation operation);
+  /// Throws InvalidInput if this learner cannot perform the operation, whatever the labels are.
+  void expect_performable(const LabelBook& labels, const LabelOperation& operation) const;
+
+  /// How far a model has been learnt again.
+  struct Relearnt {
+    History::Reader examples;
+    std::size_t n_operations = 0;
+
+    bool is_all_of(const ModelState& from) const {
+      return examples.n_read() == from.n_examples() && n_operations == from.labels->log().size();
+    }
+  };
+
   /// Learns the rest of another model's history, except the examples with the numbers `without`, which ascend. The
-  /// result is that of learn() on the original examples. If the other model takes texts, it must know all their terms.
-  void relearn(ModelState& state, const ModelState& from, History::Reader& reader,
-               std::span<const std::uint64_t> without, std::size_t threads, BatchBreak& between);
+  /// result is that of learn() on the original examples, and of the operations on labels between them that are still
+  /// possible without the others. If the other model takes texts, it must know all their terms.
+  void relearn(ModelState& state, const ModelState& from, Relearnt& relearnt, std::span<const std::uint64_t> without,
+               std::size_t threads, BatchBreak& between);
 
   /// Regrows the trees from the history, which must have all examples, also after each break. If a break throws, the
   /// state is as it was.
@@ -90,13 +109,15 @@ class Learner {
               const BatchBounds& bounds, Batch& batch);
   bool keeps_history(std::uint64_t n_examples) const { return n_examples <= params_.forest.history; }
   void record(ModelState& state, const History::Piece& piece) const;
+  void describe(ModelState& state, LabelId label, const LabelDescription& description);
 
   ModelParams params_;
   ForestLearner forest_;
   Batch batch_;
   Batch next_;
-  Encoder::Scratch scratch_;        // for encode()
-  std::vector<LabelId> label_ids_;  // likewise
+  Encoder::Scratch scratch_;         // for encode()
+  std::vector<NameId> label_names_;  // likewise
+  std::vector<LabelId> label_ids_;   // likewise
 };
 
 }  // namespace oplt

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kPollEvery = 256;  // rows
 constexpr const char* kHistory = "history";
+constexpr const char* kCounts = "labels/counts";
 
 /// Working memory of one predicting thread, for any model. Aligned so that no two share a cache line.
 struct alignas(64) PredictScratch {
@@ -45,11 +46,7 @@ std::vector<ScoredLabel> predict_row(const ModelState& state, const Inputs& x, s
 
 }  // namespace
 
-std::string shown(const Name& name) {
-  return name.is_text() ? "'" + std::string(name.text) + "'" : std::to_string(name.number);
-}
-
-Vocabulary vocabulary_of(const NameList& names) {
+LabelBook book_of(const NameList& names) {
   Vocabulary vocabulary;
   std::vector<LabelId> id;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -58,11 +55,15 @@ Vocabulary vocabulary_of(const NameList& names) {
       throw InvalidInput("the label " + shown(names[i]) + " occurs twice in the tree");
     }
   }
-  return vocabulary;
+  return LabelBook(std::move(vocabulary));
 }
 
-Predictions ModelState::predict(const Inputs& x, const SearchParams& params, std::size_t threads,
+Predictions ModelState::predict(const Inputs& x, const SearchParams& asked, std::size_t threads,
                                 const std::function<void()>& poll) const {
+  const std::optional<LabelFilter> shown = shown_labels(*labels);
+  SearchParams params = asked;
+  params.shown = shown ? &*shown : nullptr;
+  params.filter = asked.filter != nullptr ? asked.filter : params.shown;
   LeftInChild<std::vector<std::vector<ScoredLabel>>> found(x.size());
   LeftInChild<std::vector<PredictScratch>> of_helpers(std::max<std::size_t>(std::min(threads, x.size()), 1) - 1);
   PredictScratch& own = own_scratch();
@@ -95,19 +96,8 @@ MemoryUse ModelState::memory_use() const {
   return {.trees = forest.memory_of_trees(),
           .label_memory = ranker ? (*ranker)->memory_bytes() : 0,
           .history = history->memory_bytes(),
-          .label_names = labels->memory_bytes(),
+          .label_names = labels->memory_bytes() + counts->memory_bytes(),
           .features = encoder->memory_bytes()};
-}
-
-std::optional<std::vector<std::uint32_t>> ModelState::label_counts() const {
-  if (!ranker) {
-    return std::nullopt;
-  }
-  std::vector<std::uint32_t> counts;
-  for (LabelId label = 0; label < forest.n_labels(); ++label) {
-    counts.push_back((*ranker)->memory().count(label));
-  }
-  return counts;
 }
 
 ModelState ModelState::for_prediction(Real prune, bool half) const {
@@ -122,6 +112,7 @@ ModelState ModelState::for_prediction(Real prune, bool half) const {
 void ModelState::save(ArrayWriter& out) const {
   encoder->save(out, "features");
   labels->save(out, "labels");
+  counts->save(out, kCounts);
   forest.save(out);
   if (history->size() > 0) {
     history->save(out, kHistory);
@@ -137,15 +128,14 @@ void ModelState::save(ArrayWriter& out) const {
 ModelState ModelState::load(const ArrayReader& in, const StateParams& params) {
   ModelState state{.rows = params.rows,
                    .encoder = Shared(Encoder::load(in, "features", params.text)),
-                   .labels = Shared(Vocabulary::load(in, "labels")),
+                   .labels = Shared(LabelBook::load(in, "labels")),
+                   .counts = Shared(LabelCounts::load(in, kCounts)),
                    .forest = Forest::load(in, params.trees, params.link),
                    .history = History::is_in(in, kHistory) ? Shared(History::load(in, kHistory)) : Shared<History>(),
                    .ranker = {},
                    .calibration = {}};
-  if (state.labels->size() != state.forest.n_labels()) {
-    throw FormatError("the tree has " + std::to_string(state.forest.n_labels()) + " labels, but the vocabulary has " +
-                      std::to_string(state.labels->size()));
-  }
+  expect_format(state.forest.label_bound() <= state.labels->size(), "the tree has labels without names");
+  expect_format(state.counts->size() == state.labels->size(), "not all labels have counts");
   if (params.label_memory > 0) {
     state.ranker = Shared(LabelRanker::load(in, "ranking", params.label_memory));
   } else if (params.calibrated) {
@@ -155,10 +145,13 @@ ModelState ModelState::load(const ArrayReader& in, const StateParams& params) {
 }
 
 void ModelState::check() const {
+  constexpr std::uint64_t kMostExamples = std::uint64_t{1} << 62;  // a count beyond it could overflow
+  expect_format(n_examples() <= kMostExamples, "the model has an impossible number of examples");
   encoder->check();
-  labels->check();
-  forest.check(encoder->n_features(), labels->size());
-  history->check(encoder->n_features(), labels->size(), encoder->takes_texts());
+  labels->check(n_examples());
+  counts->check(n_examples());
+  forest.check(encoder->n_features());
+  history->check(encoder->n_features(), labels->names().size(), encoder->takes_texts());
   if (ranker) {
     (*ranker)->check({encoder->n_features(), labels->size(), n_examples()});
   }

@@ -14,6 +14,8 @@
 #include "base/types.hpp"
 #include "encode/encoder.hpp"
 #include "encode/history.hpp"
+#include "encode/label_book.hpp"
+#include "encode/label_counts.hpp"
 #include "encode/row_builder.hpp"
 #include "encode/vocabulary.hpp"
 #include "forest/forest.hpp"
@@ -54,11 +56,8 @@ struct StateParams {
   std::optional<TextParams> text;  // if the model takes texts
 };
 
-/// Formats a name for messages.
-std::string shown(const Name& name);
-
-/// Assigns the ids 0, 1, 2, … to the names, in their order. Throws InvalidInput if one occurs twice.
-Vocabulary vocabulary_of(const NameList& labels);
+/// Labels with the ids 0, 1, 2, … by these names, in their order. Throws InvalidInput if one occurs twice.
+LabelBook book_of(const NameList& names);
 
 /// The trained state of a model, whether trained online or in batch: names, trees with their classifiers, label memory.
 /// It predicts, and can be saved and inspected.
@@ -68,7 +67,8 @@ Vocabulary vocabulary_of(const NameList& labels);
 struct ModelState {
   RowParams rows;
   Shared<Encoder> encoder;
-  Shared<Vocabulary> labels;
+  Shared<LabelBook> labels;
+  Shared<LabelCounts> counts;  // of labels
   Forest forest;
   Shared<History> history;                             // all examples, or none
   std::optional<Shared<LabelRanker>> ranker;           // if there is a label memory
@@ -79,20 +79,18 @@ struct ModelState {
   /// Whether the latest examples are repetitions of earlier ones, as far as the model watches for that.
   bool is_repeating() const;
 
-  /// Allows only the labels `allowed`, or all if it is nullopt, but none of `denied`. For predictions by this state
-  /// only.
+  /// Allows only the labels `allowed`, or all if it is nullopt, but none of `denied`, and none that is not shown. For
+  /// predictions by this state only.
   LabelFilter filter(std::optional<std::span<const LabelId>> allowed, std::span<const LabelId> denied) const {
-    return {allowed, denied, forest.trees};
+    return {*labels, allowed, denied, forest.trees};
   }
 
-  /// Calls `poll`, if given, regularly in the calling thread; an exception from it ends the prediction.
+  /// Predicts labels that are shown, and that params.filter allows, if it is given. Calls `poll`, if given, regularly
+  /// in the calling thread; an exception from it ends the prediction.
   Predictions predict(const Inputs& x, const SearchParams& params, std::size_t threads,
                       const std::function<void()>& poll = {}) const;
 
   MemoryUse memory_use() const;
-
-  /// The number of examples of each label, counted by the label memory; nullopt if there is none.
-  std::optional<std::vector<std::uint32_t>> label_counts() const;
 
   /// A copy for prediction only; see Plt::for_prediction().
   ModelState for_prediction(Real prune, bool half = false) const;

@@ -163,6 +163,28 @@ void OnlineModel::learn(const Inputs& x, const NamedLabels& y, std::span<const R
   broken_ = false;
 }
 
+void OnlineModel::change_labels(std::span<const LabelOperation> operations) {
+  const Turn turn(turns_);
+  expect_whole();
+  if (operations.size() > 1) {  // a single one has no effect if it fails
+    LabelBook trial(*state_.labels);
+    for (const LabelOperation& operation : operations) {
+      learner_.expect_performable(trial, operation);
+      trial.apply(operation);
+    }
+  }
+  try {
+    for (const LabelOperation& operation : operations) {
+      learner_.change_labels(state_, operation);
+    }
+  } catch (const InvalidInput&) {
+    throw;
+  } catch (...) {
+    broken_ = true;
+    throw;
+  }
+}
+
 void OnlineModel::regrow(std::size_t threads, const std::function<void()>& poll) {
   Rebuilding rebuilding(*this, poll);
   learner_.regrow(state_, threads, rebuilding);
@@ -180,8 +202,8 @@ void OnlineModel::forget(std::span<const std::uint64_t> numbers, std::size_t n_f
   Learner learner(params_);
   const TextFeatures* text = state_.encoder->text_features();
   ModelState state = learner.start(text != nullptr ? Encoder(TextFeatures(text->params())) : Encoder());
-  for (History::Reader reader; reader.n_read() < state_.n_examples();) {  // others may add examples meanwhile
-    learner.relearn(state, ModelState(state_), reader, numbers, threads, rebuilding);
+  for (Learner::Relearnt relearnt; !relearnt.is_all_of(state_);) {  // others may add examples meanwhile
+    learner.relearn(state, ModelState(state_), relearnt, numbers, threads, rebuilding);
     expect_relearnable();
   }
   n_forgettings_ += numbers.empty() ? 0 : 1;
@@ -238,11 +260,11 @@ void OnlineModel::expect_relearnable() const {
         "hash_bits limits memory, too.");
   }
   const std::uint64_t n_texts = text->terms().n_texts();
-  if (n_texts != state_.n_examples()) {
+  const std::uint64_t n_own = state_.n_examples() + state_.labels->log().n_texts();
+  if (n_texts != n_own) {
     throw TextsNotForgettable(
         "forget needs text features that were trained on the texts of this model only, but the model has " +
-            std::to_string(state_.n_examples()) + " examples and its text features have learned " +
-            std::to_string(n_texts) + " texts",
+            std::to_string(n_own) + " texts and its text features have learned " + std::to_string(n_texts),
         "Train a new model without these examples, from untrained TextFeatures if it is to forget further ones.");
   }
 }

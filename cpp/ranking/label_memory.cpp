@@ -57,9 +57,9 @@ void LabelMemory::own() {
   totals_.own();
 }
 
-void LabelMemory::learn(RowView row, std::span<const LabelId> labels, Real weight) {
-  own();
-  ++n_learnt_;
+/// The row without the constant feature, times its weight and scaled to norm 1. Its features become known, and their
+/// totals grow by its values for each of the labels.
+RowView LabelMemory::scale(RowView row, Real weight, std::size_t n_labels) {
   const RowView x = proper_part(row);
   if (x.size() > 0 && x.features.back() >= weights_.size()) {
     weights_.resize(x.features.back() + 1);
@@ -70,36 +70,97 @@ void LabelMemory::learn(RowView row, std::span<const LabelId> labels, Real weigh
   scaled_.resize(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     scaled_[i] = static_cast<Real>(scale * x.values[i]);
-    totals_[x.features[i]] += static_cast<double>(labels.size()) * std::abs(scaled_[i]);
-    if (labels.empty() && weights_[x.features[i]] == 0) {  // features of examples without labels count as known, too
-      renew_weight(x.features[i]);
+    totals_[x.features[i]] += static_cast<double>(n_labels) * std::abs(scaled_[i]);
+  }
+  return {x.features, scaled_};
+}
+
+void LabelMemory::learn(RowView row, std::span<const LabelId> labels, Real weight) {
+  own();
+  ++n_learnt_;
+  const RowView x = scale(row, weight, labels.size());
+  if (labels.empty()) {  // features of examples without labels count as known, too
+    for (const FeatureId feature : x.features) {
+      if (weights_[feature] == 0) {
+        renew_weight(feature);
+      }
     }
   }
   for (const LabelId label : labels) {
-    add({x.features, scaled_}, label);
+    resize_labels(label);
+    ++labels_[label].count;
+    labels_[label].last = n_learnt_;
+    add(x, label);
+    if (std::has_single_bit(labels_[label].count)) {
+      renew_postings(label);
+    }
   }
-  if (n_known_ > n_renewed_ + n_renewed_ / 2) {
-    renew_all();
-  }
+  renew_if_grown();
 }
 
-void LabelMemory::add(RowView x, LabelId label) {
+void LabelMemory::describe(RowView row, LabelId label) {
+  own();
+  resize_labels(label);
+  add(scale(row, 1, 1), label);
+  renew_postings(label);
+  renew_if_grown();
+}
+
+void LabelMemory::remove(LabelId label) {
+  if (label >= labels_.size()) {
+    return;
+  }
+  own();
+  n_known_ -= knows(label) ? 1 : 0;
+  n_renewed_ = std::min(n_renewed_, n_known_);
+  const std::vector<Cell> cells(cells_[label].begin(), cells_[label].end());
+  cells_.assign(label, {});
+  for (const Cell& cell : cells) {
+    unpost(cell);
+  }
+  labels_[label] = {};
+}
+
+void LabelMemory::merge(LabelId label, LabelId into) {
+  if (label >= labels_.size()) {
+    return;
+  }
+  const Label entry = labels_[label];
+  std::vector<FeatureId> features;
+  std::vector<Real> sums;
+  for (const Cell& cell : cells_[label]) {
+    features.push_back(cell.feature);
+    sums.push_back(cell.sum);
+  }
+  remove(label);
+  resize_labels(into);
+  const std::uint64_t count = std::uint64_t{labels_[into].count} + entry.count;
+  labels_[into].count = static_cast<std::uint32_t>(std::min(count, n_learnt_));
+  labels_[into].last = std::max(labels_[into].last, entry.last);
+  add({features, sums}, into);
+  renew_postings(into);
+}
+
+void LabelMemory::resize_labels(LabelId label) {
   if (label >= labels_.size()) {
     labels_.resize(label + 1);
     cells_.resize(label + 1);
   }
-  Label& entry = labels_[label];
-  n_known_ += entry.count == 0 ? 1 : 0;
-  ++entry.count;
-  entry.last = n_learnt_;
+}
+
+void LabelMemory::add(RowView x, LabelId label) {
+  n_known_ += !knows(label) && x.size() > 0 ? 1 : 0;
   merge(x, cells_[label]);
   if (merged_.size() > max_features_) {
     drop_lightest();
   }
   cells_.assign(label, merged_);
   renew_norm(label);
-  if (std::has_single_bit(entry.count)) {
-    renew_postings(label);
+}
+
+void LabelMemory::renew_if_grown() {
+  if (n_known_ > n_renewed_ + n_renewed_ / 2) {
+    renew_all();
   }
 }
 
@@ -332,7 +393,7 @@ std::size_t LabelMemory::memory_bytes() const {
 }
 
 Similarity LabelMemory::similarity(LabelId label, const Query& query) const {
-  if (count(label) == 0 || query.norm_ < kLeastNorm || labels_[label].norm < kLeastNorm) {
+  if (!knows(label) || query.norm_ < kLeastNorm || labels_[label].norm < kLeastNorm) {
     return {0, 0, 0, 0};
   }
   Real product = 0;

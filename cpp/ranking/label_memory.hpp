@@ -26,8 +26,8 @@ struct Similarity {
   Real largest_share;  // maximum over the features of the row
 };
 
-/// Stores the centroid of each label: the sum of its examples' rows, each scaled to norm 1. It finds a label from its
-/// first example on, when the label's classifiers in the tree have had hardly any updates.
+/// Stores the centroid of each label: the sum of its examples' rows, and of its descriptions, each scaled to norm 1. It
+/// finds a label from its first example on, when the label's classifiers in the tree have had hardly any updates.
 ///
 /// Features have inverse label frequency weights: log(1 + labels / labels with the feature). Labels are retrieved
 /// through *postings*: for each feature, the labels that have it and its normalised weight in each. Updating them with
@@ -94,6 +94,16 @@ class LabelMemory {
   /// Adds a row, times its weight, to the sums of its labels.
   void learn(RowView row, std::span<const LabelId> labels, Real weight);
 
+  /// Adds a row to the sum of a label, which need not have examples. It does not count as an example.
+  void describe(RowView row, LabelId label);
+
+  /// Forgets the examples of a label. The totals of their features are not changed.
+  void remove(LabelId label);
+
+  /// Gives the examples of a label to another one. An example that has both counts twice, but the other label does not
+  /// get more examples than there are.
+  void merge(LabelId label, LabelId into);
+
   /// Prepares `query` for the row. Must be repeated after each update of the memory.
   void ask(RowView row, Query& query) const;
 
@@ -105,6 +115,9 @@ class LabelMemory {
                     const LabelFilter* filter = nullptr) const;
 
   Similarity similarity(LabelId label, const Query& query) const;
+
+  /// Whether the label has features.
+  bool knows(LabelId label) const { return label < labels_.size() && !cells_[label].empty(); }
 
   /// Number of examples of the label.
   std::uint32_t count(LabelId label) const { return label < labels_.size() ? labels_[label].count : 0; }
@@ -156,7 +169,10 @@ class LabelMemory {
   void visit_common(std::span<const Cell> cells, const Query& query, Visit visit) const;
   void look_through_postings(Query& query) const;
   void add_products(FeatureId feature, Query& query) const;
+  RowView scale(RowView row, Real weight, std::size_t n_labels);
+  void resize_labels(LabelId label);
   void add(RowView x, LabelId label);
+  void renew_if_grown();
   void merge(RowView x, std::span<const Cell> cells);
   void drop_lightest();
   void unpost(const Cell& cell);
@@ -178,8 +194,8 @@ class LabelMemory {
   Buffer<Real> weights_;         // by feature
   Buffer<double> totals_;        // by feature: sum of its absolute values over all labels
   std::uint64_t n_learnt_ = 0;   // examples
-  std::uint64_t n_known_ = 0;    // labels with an example
-  std::uint64_t n_renewed_ = 0;  // labels with an example when everything was last renewed
+  std::uint64_t n_known_ = 0;    // labels with features
+  std::uint64_t n_renewed_ = 0;  // labels with features when everything was last renewed, or fewer
   // Working memory of learn():
   std::vector<Real> scaled_;
   std::vector<Cell> merged_;

@@ -96,12 +96,10 @@ void LabelMemory::check_labels() const {
   std::uint64_t n_posted = 0;
   for (LabelId label = 0; label < labels_.size(); ++label) {
     const Label& entry = labels_[label];
-    n_known += entry.count > 0 ? 1 : 0;
+    n_known += knows(label) ? 1 : 0;
     n_posted += check_cells(label);
     expect_format(entry.last <= n_learnt_ && entry.count <= n_learnt_,
                   "the label memory has examples of a label beyond the last example");
-    expect_format(entry.count > 0 || cells_[label].empty(),
-                  "the label memory has features of a label without examples");
   }
   expect_format(n_posted == postings_.n_values(), "the label memory has postings that belong to no label's features");
   expect_format(n_known == n_known_ && n_renewed_ <= n_known_, "the label memory has a wrong number of labels");

@@ -148,11 +148,12 @@ void LabelRanker::describe_candidates(RowView x, std::size_t begin, Scratch& scr
   for (Candidate& candidate : std::span(scratch.candidates).subspan(begin)) {
     candidate.votes = recent_.votes(candidate.label, scratch.examples);
   }
-  describe(scratch.candidates, scratch.n_first, scratch.query.is_signed(), scratch.features);
+  oplt::describe(scratch.candidates, scratch.n_first, scratch.query.is_signed(), scratch.features);
 }
 
 /// Finds the first candidates and their features. Returns false if the row has no known feature.
-bool LabelRanker::find_first(const Forest& forest, RowView x, std::size_t beam, Scratch& scratch) const {
+bool LabelRanker::find_first(const Forest& forest, RowView x, std::size_t beam, const LabelFilter* shown,
+                             Scratch& scratch) const {
   memory_.ask(x, scratch.query);
   scratch.candidates.clear();
   scratch.known.clear();
@@ -160,7 +161,7 @@ bool LabelRanker::find_first(const Forest& forest, RowView x, std::size_t beam, 
   if (scratch.query.n_known() == 0) {
     return false;
   }
-  add_candidates(forest, x, kCandidates, beam, nullptr, scratch);
+  add_candidates(forest, x, kCandidates, beam, shown, scratch);
   scratch.n_first = scratch.candidates.size();
   describe_candidates(x, 0, scratch);
   scratch.context.together = log_of_sum(first_scores(scratch));
@@ -209,28 +210,28 @@ std::vector<double> LabelRanker::first_scores(const Scratch& scratch) const {
   return scores;
 }
 
-void LabelRanker::observe(const Forest& forest, const Example& example) {
-  if (!find_first(forest, example.x, 0, scratch_)) {
+void LabelRanker::observe(const Forest& forest, const LabelFilter* shown, const Example& example) {
+  if (!find_first(forest, example.x, 0, shown, scratch_)) {
     return;  // rank() answers with base rates for such a row
   }
   calibration_.learn(first_judged(scratch_), example.labels, scratch_.context);
   // If all labels of the example are new, no ranking could have been right, and there is nothing to learn from it. An
   // example without labels is informative.
   if (example.labels.empty() || std::any_of(example.labels.begin(), example.labels.end(),
-                                            [this](LabelId label) { return memory_.count(label) > 0; })) {
+                                            [this](LabelId label) { return memory_.knows(label); })) {
     learn_ranking(example);
   }
   ++n_looked_at_;
   const auto n_known = static_cast<double>(scratch_.query.n_known());
   mean_known_ += (n_known - mean_known_) / std::min(kKnownWindow, static_cast<double>(n_looked_at_));
   if (n_looked_at_ % kThinnedEvery == 0) {
-    observe_thinned(forest, example);
+    observe_thinned(forest, shown, example);
   }
 }
 
 /// Which features are removed depends only on the number of observed examples. Half of the time, the remaining row is
 /// scaled to norm 1, as if it had no other features; otherwise the removed features count like unknown ones.
-void LabelRanker::observe_thinned(const Forest& forest, const Example& example) {
+void LabelRanker::observe_thinned(const Forest& forest, const LabelFilter* shown, const Example& example) {
   const std::uint64_t number = n_looked_at_ / kThinnedEvery;
   const std::uint64_t of_which_one = std::uint64_t{2} << (number % kThinnings);
   const bool is_scaled = number / kThinnings % 2 == 0;
@@ -261,7 +262,7 @@ void LabelRanker::observe_thinned(const Forest& forest, const Example& example) 
       }
     }
   }
-  if (find_first(forest, {thinned.features, thinned.values}, 0, scratch_)) {
+  if (find_first(forest, {thinned.features, thinned.values}, 0, shown, scratch_)) {
     calibration_.learn_doubt(first_judged(scratch_), example.labels, scratch_.context);
   }
 }
@@ -316,7 +317,7 @@ std::vector<ScoredLabel> LabelRanker::probabilities_of_first(std::span<const Jud
 std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x, const SearchParams& params,
                                                 std::vector<ScoredLabel> ranked, std::span<const Judged> first,
                                                 Scratch& scratch) const {
-  const std::size_t n_labels = forest.n_labels();
+  const std::size_t n_labels = label_bound(forest);
   Real most = 1;
   if (n_of_several_ == 0 && n_labels > ranked.size()) {
     double sum = 0;
@@ -360,6 +361,12 @@ std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x,
   return ranked;
 }
 
+/// One more than the largest id of a label: described ones are not in the trees, and given trees have labels without
+/// examples.
+std::size_t LabelRanker::label_bound(const Forest& forest) const {
+  return std::max<std::size_t>(forest.label_bound(), memory_.n_labels());
+}
+
 std::vector<ScoredLabel> LabelRanker::most_frequent(std::size_t n_labels, const SearchParams& params) const {
   std::vector<ScoredLabel> all;
   for (LabelId label = 0; label < n_labels; ++label) {
@@ -373,8 +380,9 @@ std::vector<ScoredLabel> LabelRanker::most_frequent(std::size_t n_labels, const 
 
 std::vector<ScoredLabel> LabelRanker::rank(const Forest& forest, RowView x, const SearchParams& params,
                                            Scratch& scratch) const {
-  if (!find_first(forest, x, params.beam, scratch)) {
-    return memory_.n_learnt() > 0 ? most_frequent(forest.n_labels(), params) : forest.search(x, params, scratch.search);
+  if (!find_first(forest, x, params.beam, params.shown, scratch)) {
+    return memory_.n_learnt() > 0 ? most_frequent(label_bound(forest), params)
+                                  : forest.search(x, params, scratch.search);
   }
   const std::vector<Judged> first = first_judged(scratch);
   std::vector<ScoredLabel> ranked = probabilities_of_first(first);

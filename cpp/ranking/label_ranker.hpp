@@ -51,7 +51,8 @@ class LabelRanker {
 
   /// Trains the ranking on an example that the tree and the memory have not learnt yet. Some examples are used a second
   /// time with some of their features removed, to learn how far to trust the scores of rows with few known features.
-  void observe(const Forest& forest, const Example& example);
+  /// Labels that are not `shown` are no candidates; null if all are shown.
+  void observe(const Forest& forest, const LabelFilter* shown, const Example& example);
 
   /// See PassDetector.
   bool recognise(std::span<const std::uint64_t> digests) { return passes_.recognise(digests); }
@@ -64,6 +65,21 @@ class LabelRanker {
       recent_.learn(example.x, example.labels, memory_);
       n_of_several_ += example.labels.size() > 1 ? 1 : 0;
     }
+  }
+
+  /// Adds what is known about a label besides its examples to the label memory.
+  void describe(RowView row, LabelId label) { memory_.describe(row, label); }
+
+  /// Forgets the examples of a label.
+  void remove(LabelId label) {
+    memory_.remove(label);
+    recent_.remove(label);
+  }
+
+  /// Gives the examples of a label to another one.
+  void merge(LabelId label, LabelId into) {
+    recent_.merge(label, into, memory_);
+    memory_.merge(label, into);
   }
 
   /// The labels that `params` asks for, among the candidates; the highest scores, and so probabilities, first, equal
@@ -84,7 +100,7 @@ class LabelRanker {
   using RankingModel = OnlineLogistic<kCandidateFeatures>;
   using Judged = ScoreCalibration::Judged;
 
-  bool find_first(const Forest& forest, RowView x, std::size_t beam, Scratch& scratch) const;
+  bool find_first(const Forest& forest, RowView x, std::size_t beam, const LabelFilter* shown, Scratch& scratch) const;
   void add_candidates(const Forest& forest, RowView x, std::size_t n, std::size_t beam, const LabelFilter* filter,
                       Scratch& scratch) const;
   void describe_candidates(RowView x, std::size_t begin, Scratch& scratch) const;
@@ -97,9 +113,10 @@ class LabelRanker {
                                      std::vector<ScoredLabel> ranked, std::span<const Judged> first,
                                      Scratch& scratch) const;
   std::vector<ScoredLabel> most_frequent(std::size_t n_labels, const SearchParams& params) const;
+  std::size_t label_bound(const Forest& forest) const;
   double frequency(std::uint32_t count) const;
   void learn_ranking(const Example& example);
-  void observe_thinned(const Forest& forest, const Example& example);
+  void observe_thinned(const Forest& forest, const LabelFilter* shown, const Example& example);
 
   LabelMemory memory_;
   RecentExamples recent_;

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/math.hpp"
 #include "base/prefetch.hpp"
+#include "base/span_pool.hpp"
 
 namespace oplt {
 
@@ -122,6 +123,68 @@ void RecentExamples::learn(RowView row, std::span<const LabelId> labels, const L
       release(std::exchange(latest_.write(label)[(memory.count(label) - 1) % kMostOfLabel], slot));
     }
   }
+}
+
+/// The slots of a label's examples, of which there have been `count`.
+std::vector<std::uint32_t> RecentExamples::latest_first(LabelId label, std::uint32_t count) const {
+  if (label >= latest_.size()) {
+    return {};
+  }
+  std::vector<std::uint32_t> slots(latest_[label].begin(), latest_[label].end());
+  if (slots.size() == kMostOfLabel) {  // the oldest one is at the place of the next example
+    std::rotate(slots.begin(), slots.begin() + count % kMostOfLabel, slots.end());
+  }
+  std::reverse(slots.begin(), slots.end());
+  return slots;
+}
+
+void RecentExamples::remove(LabelId label) {
+  if (label >= latest_.size()) {
+    return;
+  }
+  n_users_.own();
+  free_.own();
+  const std::vector<std::uint32_t> slots(latest_[label].begin(), latest_[label].end());
+  latest_.assign(label, {});
+  for (const std::uint32_t slot : slots) {
+    release(slot);
+  }
+}
+
+/// Takes the latest examples of both labels in turn.
+void RecentExamples::merge(LabelId label, LabelId into, const LabelMemory& memory) {
+  const std::vector<std::uint32_t> from = latest_first(label, memory.count(label));
+  const std::vector<std::uint32_t> own = latest_first(into, memory.count(into));
+  if (from.empty()) {
+    return;
+  }
+  std::vector<std::uint32_t> both;
+  for (std::size_t i = 0; i < std::max(from.size(), own.size()); ++i) {
+    for (const auto* slots : {&own, &from}) {
+      const bool is_new = i < slots->size() && std::ranges::find(both, (*slots)[i]) == both.end();
+      if (is_new && both.size() < kMostOfLabel) {
+        both.push_back((*slots)[i]);
+      }
+    }
+  }
+  n_users_.own();
+  for (const std::uint32_t slot : both) {
+    ++n_users_[slot];
+    std::vector<LabelId> labels(labels_[slot].begin(), labels_[slot].end());
+    labels.push_back(into);
+    sort_distinct(labels);
+    labels_.assign(slot, labels);
+  }
+  remove(label);
+  remove(into);
+  std::reverse(both.begin(), both.end());
+  if (both.size() == kMostOfLabel) {
+    const std::uint64_t count = std::uint64_t{memory.count(label)} + memory.count(into);
+    const std::uint64_t next = std::min(count, memory.n_learnt()) % kMostOfLabel;  // the place of the next example
+    std::rotate(both.begin(), both.end() - static_cast<std::ptrdiff_t>(next), both.end());
+  }
+  latest_.resize(into + std::size_t{1});
+  latest_.assign(into, both);
 }
 
 void RecentExamples::Nearest::reset() {
@@ -238,8 +301,8 @@ void RecentExamples::check(const LabelMemory& memory) const {
   expect_format(latest_.size() <= memory.n_labels(), "a label of recent examples is unknown to the label memory");
   std::vector<std::uint32_t> n_users(n_users_.size());
   for (LabelId label = 0; label < latest_.size(); ++label) {
-    expect_format(latest_[label].size() == std::min<std::size_t>(memory.count(label), kMostOfLabel),
-                  "a label has a wrong number of recent examples");
+    expect_format(latest_[label].size() <= std::min<std::size_t>(memory.count(label), kMostOfLabel),
+                  "a label has too many recent examples");
     for (const std::uint32_t slot : latest_[label]) {
       expect_format(slot < labels_.size() && std::ranges::binary_search(labels_[slot], label),
                     "a label is listed with a recent example of another label");

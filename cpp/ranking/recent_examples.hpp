@@ -59,6 +59,12 @@ class RecentExamples {
   /// Keeps an example that the memory has just learnt.
   void learn(RowView row, std::span<const LabelId> labels, const LabelMemory& memory);
 
+  /// Drops the examples of a label.
+  void remove(LabelId label);
+
+  /// Gives the latest examples of two labels to the second one. The memory still knows both.
+  void merge(LabelId label, LabelId into, const LabelMemory& memory);
+
   /// Finds the nearest ones among the kept examples of some labels.
   void find_nearest(RowView row, std::span<const LabelId> labels, const LabelMemory& memory, Nearest& nearest) const;
 
@@ -82,6 +88,7 @@ class RecentExamples {
   void renew_trust(const LabelMemory& memory);
   std::uint32_t free_slot();
   void release(std::uint32_t slot);
+  std::vector<std::uint32_t> latest_first(LabelId label, std::uint32_t count) const;
   void check_examples(const LabelMemory& memory) const;
   void find_heaviest(RowView row, const LabelMemory& memory);
 

@@ -52,9 +52,9 @@ bool TreeCalibration::observes(std::uint64_t number) {
   return number % period < kRun;
 }
 
-void TreeCalibration::observe(const Forest& forest, const Example& example) {
+void TreeCalibration::observe(const Forest& forest, const LabelFilter* shown, const Example& example) {
   const std::vector<ScoredLabel> best =
-      forest.search(example.x, {.top_k = kBest, .threshold = 0, .beam = kBeam}, scratch_);
+      forest.search(example.x, {.top_k = kBest, .threshold = 0, .beam = kBeam, .filter = shown}, scratch_);
   const double sum = together(best);
   for (const ScoredLabel& found : best) {
     model_.observe({1.0, std::max(kLeastLogOdds, log_odds(found.probability)), sum},
@@ -96,10 +96,10 @@ std::vector<ScoredLabel> TreeCalibration::search(const Forest& forest, RowView x
   SearchParams asked = params;
   asked.top_k = std::max(kBest, params.top_k);
   asked.threshold = 0;
-  asked.filter = nullptr;  // the probability of a label does not depend on which others are allowed
+  asked.filter = params.shown;  // the probability of a label does not depend on which others are allowed
   std::vector<ScoredLabel> found = forest.search(x, asked, scratch);
   const OfRow calibrated = of_row(found);
-  if (params.top_k == 0 || params.filter != nullptr) {
+  if (params.top_k == 0 || params.filter != params.shown) {
     asked = params;
     asked.threshold = params.threshold > 0 ? calibrated.lowest_reaching(params.threshold) : 0;
     found = forest.search(x, asked, scratch);

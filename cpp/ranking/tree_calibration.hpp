@@ -33,7 +33,7 @@ class TreeCalibration {
   static bool observes(std::uint64_t number);
 
   /// Learns from an example that the trees have not learned yet.
-  void observe(const Forest& forest, const Example& example);
+  void observe(const Forest& forest, const LabelFilter* shown, const Example& example);
 
   /// See PassDetector.
   bool recognise(std::span<const std::uint64_t> digests) { return passes_.recognise(digests); }

@@ -18,6 +18,7 @@
 #include "base/random.hpp"
 #include "base/types.hpp"
 #include "blocks/sibling_block.hpp"
+#include "encode/label_book.hpp"
 #include "io/array_file.hpp"
 #include "model/params.hpp"
 #include "tree/label_tree.hpp"
@@ -52,6 +53,16 @@ inline ModelParams of_tree(ModelParams params, std::uint32_t number) {
   params.forest.tree = params.forest.of_tree(number);
   params.forest.trees = 1;
   return params;
+}
+
+/// Labels with the names 0, 1, 2, …
+inline LabelBook numbered_labels(std::uint32_t n) {
+  Vocabulary names;
+  std::vector<NameId> ids;
+  for (std::int32_t number = 0; number < static_cast<std::int32_t>(n); ++number) {
+    names.add_row({.names = {}, .numbers = {&number, 1}}, 0, 1, ids);
+  }
+  return LabelBook(std::move(names));
 }
 
 struct StreamExample {

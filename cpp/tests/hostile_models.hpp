@@ -25,6 +25,7 @@ inline constexpr std::size_t kExamples = 7;  // in the file; the loaded model le
 struct Kind {
   ModelParams params;
   std::optional<TextParams> text;
+  bool with_operations = false;  // on labels
 
   /// Examples with known and with new features.
   Inputs questions() const { return text ? texts().inputs(4, 11) : named().rows(4, 7); }
@@ -40,7 +41,34 @@ struct Kind {
   std::vector<std::byte> file() const {
     OnlineModel model(params, started(params, text));
     update(model, 0, kExamples);
+    if (with_operations) {
+      change_labels(model);
+    }
     return saved_bytes(model);
+  }
+
+  /// Performs operations on the first labels, as far as they are possible.
+  void change_labels(OnlineModel& model) const {
+    using enum LabelOperation::Kind;
+    const ModelState state = model.snapshot();
+    const auto name = [&](LabelId label) { return state.labels->size() > label ? state.labels->name(label) : Name{}; };
+    const Name added{.text = "added", .number = 0};
+    LabelDescription description{.text = {}, .names = {{.text = "feature", .number = 0}}, .values = {1}};
+    if (text) {
+      description = {.text = "a word", .names = {}, .values = {}};
+    }
+    for (const LabelOperation& operation :
+         std::vector<LabelOperation>{{.kind = kRename, .label = name(0), .other = {.text = "renamed", .number = 0}},
+                                     {.kind = kHide, .label = name(1)},
+                                     {.kind = kRemove, .label = name(2)},
+                                     {.kind = kMerge, .label = name(3), .other = name(4)},
+                                     {.kind = kAdd, .label = added},
+                                     {.kind = kAdd, .label = added, .other = {}, .description = description}}) {
+      try {
+        model.change_labels({&operation, 1});
+      } catch (const InvalidInput&) {
+      }
+    }
   }
 
  private:
@@ -67,6 +95,7 @@ inline std::vector<Kind> kinds() {
   texts.text = crowded_text();
   all.params.forest.history = 10 * kExamples;
   all.params.forest.first_regrowth = kExamples;
+  all.with_operations = true;
   Kind texts_with_history = all;
   texts_with_history.text = crowded_text();
   texts_with_history.text->max_features = 0;
@@ -121,13 +150,16 @@ inline bool is_used(const Kind& kind, const std::vector<std::byte>& file) {
   for (const SearchParams& params : {SearchParams{.top_k = 3}, SearchParams{.threshold = 0.01F}}) {
     expect_probabilities(before.predict(kind.questions(), params, 1));
   }
-  before.label_counts();
+  before.labels->aliases();
   expect_probabilities(before.for_prediction(0.01F).predict(kind.questions(), {.top_k = 3, .beam = 2}, 1));
   kind.update(*model, kExamples, 2 * kExamples);
   const ModelState after = model->snapshot();
   expect_probabilities(after.predict(kind.questions(), {.top_k = 3}, 1));
   expect(after.n_examples() == before.n_examples() + kExamples, "not all examples were counted");
   expect_loadable(kind, after, "what was learnt from a changed file is refused: ");
+  kind.change_labels(*model);
+  expect_probabilities(model->snapshot().predict(kind.questions(), {.top_k = 3}, 1));
+  expect_loadable(kind, model->snapshot(), "a changed file with other labels is refused: ");
   forget_one(kind, *model);
   return true;
 }

@@ -71,7 +71,7 @@ class OnlineForest {
         learner_(params_),
         history_(std::move(history)),
         forest_(Forest::load(read_arrays(saved), params.forest.trees, link_of(params.forest.learning))) {
-    forest_.check(n_features, forest_.n_labels());
+    forest_.check(n_features);
     learner_.expect_learnable(forest_);
   }
 
@@ -99,7 +99,7 @@ class OnlineForest {
       learner_.learn(forest_, examples, helpers);
       helpers.finish();
       history_.write().append(piece);
-      learner_.regrow_beside(forest_, *history_, n, helpers);
+      learner_.regrow_beside(forest_, *history_, names_, n, helpers);
       stream = stream.subspan(n);
     }
   }
@@ -107,7 +107,7 @@ class OnlineForest {
 
   void regrow(std::size_t threads = 1, const std::function<void()>& pause = [] {}) {
     HelperPool helpers(threads - 1);
-    learner_.regrow(forest_, history_, helpers, pause);
+    learner_.regrow(forest_, history_, Shared(names_), helpers, pause);
   }
 
  private:
@@ -121,6 +121,7 @@ class OnlineForest {
   ForestParams params_;
   ForestLearner learner_;
   Shared<History> history_;
+  LabelBook names_;  // empty: without operations, the labels of an example are its names
   Forest forest_;
 };
 

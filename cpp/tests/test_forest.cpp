@@ -166,7 +166,7 @@ TEST("counts are sums over all trees") {
   for (const Plt& tree : forest.trees) {
     n_cells += tree.n_cells();
     depth = std::max(depth, tree.depth());
-    CHECK_EQ(tree.n_labels(), forest.n_labels());
+    CHECK_EQ(tree.n_labels(), forest.first().n_labels());
   }
   CHECK_EQ(forest.n_cells(), n_cells);
   CHECK_EQ(forest.depth(), depth);

@@ -177,7 +177,6 @@ TEST("content that could do harm does not pass the check of a memory") {
   const auto label = arrays.get<SavedLabel>("thing/labels")[0];
   refuses("thing/labels", label, [](SavedLabel& l) { l.last = 1000; }, "beyond the last example");
   refuses("thing/labels", label, [](SavedLabel& l) { l.count = 1000; }, "beyond the last example");
-  refuses("thing/labels", label, [](SavedLabel& l) { l.count = 0; }, "without examples");
   refuses("thing/labels", label, [](SavedLabel& l) { l.norm = kNoNumber; }, "norm");
   refuses("thing/labels", label, [](SavedLabel& l) { l.norm = std::numeric_limits<Real>::infinity(); }, "norm");
   refuses("thing/labels", label, [](SavedLabel& l) { l.norm = 1e-10F; }, "norm");

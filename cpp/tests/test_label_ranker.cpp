@@ -20,7 +20,7 @@ struct Both {
 
   void learn(const test::StreamExample& example) {
     if (LabelRanker::observes(forest->n_examples())) {
-      ranker.observe(*forest, example.view());
+      ranker.observe(*forest, nullptr, example.view());
     }
     forest.learn(example);
     const Example next = example.view();
@@ -112,7 +112,7 @@ TEST("a label is found after a single example") {
   for (const test::StreamExample& example : sorted_labels(test::random_stream(4, 300))) {
     both.learn(example);
   }
-  const LabelId newest = both.forest->n_labels();
+  const LabelId newest = both.forest->first().n_labels();
   const test::StreamExample rare{{5000, 5001, kBiasFeature}, {0.8F, 0.6F, 1}, {newest}, 1};
   both.learn(rare);
   CHECK_EQ(both.rank(rare, 1)[0].label, newest);
@@ -187,7 +187,7 @@ TEST("a loaded ranker continues identically; a copy does not change") {
   for (const test::StreamExample& example : sorted_labels(test::random_stream(7, 60))) {
     const Example next = example.view();
     for (LabelRanker* const ranker : {&both.ranker, &loaded}) {
-      ranker->observe(*both.forest, next);
+      ranker->observe(*both.forest, nullptr, next);
       ranker->remember({&next, 1});
     }
   }
@@ -206,11 +206,12 @@ TEST("a filter changes neither the probability nor the order of the labels that 
     both.learn(example);
   }
   std::vector<LabelId> allowed;
-  for (LabelId label = 0; label < both.forest->n_labels(); label += 3) {
+  for (LabelId label = 0; label < both.forest->first().n_labels(); label += 3) {
     allowed.push_back(label);
   }
-  const LabelFilter only(allowed, {}, both.forest->trees);
-  const LabelFilter others(std::nullopt, allowed, both.forest->trees);
+  const LabelBook book = test::numbered_labels(both.forest->first().n_labels());
+  const LabelFilter only(book, allowed, {}, both.forest->trees);
+  const LabelFilter others(book, std::nullopt, allowed, both.forest->trees);
   LabelRanker::Scratch scratch;
   for (const test::StreamExample& example : test::random_stream(2, 50)) {
     const auto ten = both.rank(example, 10);

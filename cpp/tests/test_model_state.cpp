@@ -70,7 +70,6 @@ TEST("memory use is reported for the parts that a model has") {
   const MemoryUse plain = tree_alone.memory_use();
   CHECK(plain.trees > 0 && plain.label_names > 0 && plain.features > 0);
   CHECK_EQ(plain.total(), plain.trees + plain.label_names + plain.features);
-  CHECK(!tree_alone.label_counts());
 
   params.label_memory = 8;
   params.forest.history = 1000;
@@ -83,16 +82,19 @@ TEST("memory use is reported for the parts that a model has") {
   CHECK(in_file.total() < all.total());
 }
 
-TEST("a model with a label memory counts the examples of each label") {
+TEST("a model counts the examples of each label, and knows the first and the last one") {
   const std::vector<std::int32_t> columns{5, 5, 6, 5};
   const std::vector<std::int64_t> indptr{0, 1, 3, 4};  // labels 5; 5 and 6; 5
   const std::vector<Real> values(4, Real{1});
-  ModelParams params = make_params();
-  params.label_memory = 8;
+  const ModelParams params = make_params();
   OnlineModel model(params, started(params));
   const NameList names{.names = {}, .numbers = columns};
   model.learn({.rows = {{indptr}, names, values}, .texts = {}}, {{indptr}, names}, {}, 1);
-  CHECK_EQ(*model.snapshot().label_counts(), (std::vector<std::uint32_t>{3, 1}));
+  const ModelState state = model.snapshot();
+  const auto [n_of_5, first_of_5, last_of_5] = state.counts->of(0);
+  CHECK(n_of_5 == 3 && first_of_5 == 0 && last_of_5 == 2);
+  const auto [n_of_6, first_of_6, last_of_6] = state.counts->of(1);
+  CHECK(n_of_6 == 1 && first_of_6 == 1 && last_of_6 == 1);
 }
 
 TEST("a model for prediction gives the same predictions in less memory, also when it is saved") {
@@ -118,7 +120,7 @@ TEST("a model for prediction gives the same predictions in less memory, also whe
   CHECK(saved_bytes(loaded(params, smaller_file)) == smaller_file);
 }
 
-TEST("the tree and the vocabulary must have the same labels") {
+TEST("all labels of the tree must have names") {
   Vocabulary two_names;
   std::vector<LabelId> ids;
   const std::vector<std::int32_t> columns{1, 2};
@@ -129,14 +131,14 @@ TEST("the tree and the vocabulary must have the same labels") {
   const ModelParams params = make_params();
   const auto state_of = [&](const Vocabulary& labels, const std::vector<LabelId>& of_nodes) {
     ModelState state = started(params);
-    state.labels = Shared(labels);
+    state.labels = Shared(LabelBook(labels));
+    state.counts = Shared(LabelCounts(labels.size()));
     state.forest.trees = {Plt(LabelTree(parents, of_nodes))};
     return state;
   };
-  CHECK_EQ(loaded(params, saved_bytes(state_of(two_names, matching))).forest.n_labels(), 2U);
-  CHECK_THROWS_WITH(FormatError, "2 labels, but the vocabulary has 0",
-                    loaded(params, saved_bytes(state_of({}, matching))));
-  CHECK_THROWS_WITH(FormatError, "no leaf", loaded(params, saved_bytes(state_of(two_names, with_a_gap))));
+  CHECK_EQ(loaded(params, saved_bytes(state_of(two_names, matching))).labels->size(), 2U);
+  CHECK_THROWS_WITH(FormatError, "labels without names", loaded(params, saved_bytes(state_of({}, matching))));
+  CHECK_THROWS_WITH(FormatError, "labels without names", loaded(params, saved_bytes(state_of(two_names, with_a_gap))));
 }
 
 TEST("a file of a different kind of model is rejected") {

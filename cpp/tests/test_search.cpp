@@ -188,9 +188,17 @@ TEST("a filter restricts exact search to the allowed labels, as if the others we
     }
   }
   SearchScratch scratch;
-  for (const LabelFilter& filter : {LabelFilter(few, {}, {&model, 1}), LabelFilter(most, {}, {&model, 1}),
-                                    LabelFilter(std::nullopt, few, {&model, 1}), LabelFilter(most, few, {&model, 1}),
-                                    LabelFilter(std::span<const LabelId>(), {}, {&model, 1})}) {
+  const LabelBook book = test::numbered_labels(n_labels);
+  LabelBook some_hidden = book;
+  for (const LabelId label : few) {
+    some_hidden.apply({.kind = LabelOperation::Kind::kHide, .label = {.text = {}, .number = label}});
+  }
+  const std::span<const Plt> trees(&model, 1);
+  for (const LabelFilter& filter :
+       {LabelFilter(book, few, {}, trees), LabelFilter(book, most, {}, trees),
+        LabelFilter(book, std::nullopt, few, trees), LabelFilter(book, most, few, trees),
+        LabelFilter(book, std::span<const LabelId>(), {}, trees), LabelFilter(some_hidden),
+        LabelFilter(some_hidden, most, {}, trees), LabelFilter(some_hidden, few, {}, trees)}) {
     for (const StreamExample& question : questions()) {
       for (const std::size_t top_k : {0U, 1U, 3U, 1000U}) {
         for (const Real threshold : {0.0F, 0.01F}) {
@@ -212,7 +220,12 @@ TEST("a filter restricts exact search to the allowed labels, as if the others we
 TEST("a filter counts its labels, each once") {
   const Plt model = ties();
   const std::vector<LabelId> twice{2, 5, 2};
-  CHECK_EQ(LabelFilter(twice, {}, {&model, 1}).n_allowed(), 2U);
-  CHECK_EQ(LabelFilter(std::nullopt, twice, {&model, 1}).n_allowed(), 6U);
-  CHECK_EQ(LabelFilter(twice, twice, {&model, 1}).n_allowed(), 0U);
+  LabelBook book = test::numbered_labels(model.n_labels());
+  CHECK_EQ(LabelFilter(book, twice, {}, {&model, 1}).n_allowed(), 2U);
+  CHECK_EQ(LabelFilter(book, std::nullopt, twice, {&model, 1}).n_allowed(), 6U);
+  CHECK_EQ(LabelFilter(book, twice, twice, {&model, 1}).n_allowed(), 0U);
+  CHECK(!shown_labels(book));
+  book.apply({.kind = LabelOperation::Kind::kHide, .label = {.text = {}, .number = 5}});
+  CHECK_EQ(shown_labels(book)->n_allowed(), 7U);
+  CHECK_EQ(LabelFilter(book, twice, {}, {&model, 1}).n_allowed(), 1U);
 }

@@ -20,7 +20,7 @@ struct Both {
   void learn(const std::vector<test::StreamExample>& stream) {
     for (const test::StreamExample& example : stream) {
       if (TreeCalibration::observes(forest->n_examples())) {
-        calibration.observe(*forest, example.view());
+        calibration.observe(*forest, nullptr, example.view());
       }
       forest.learn(example);
     }
@@ -81,7 +81,7 @@ TEST("a threshold finds exactly the labels whose calibrated probability reaches 
   both.learn(test::random_stream(3, 600));
   for (const test::StreamExample& example : test::random_stream(4, 50)) {
     const auto all = both.search(example, {});
-    CHECK_EQ(all.size(), both.forest->n_labels());
+    CHECK_EQ(all.size(), both.forest->first().n_labels());
     for (const Real threshold :
          {all[0].probability, all[3].probability, all[40].probability, 1e-30F, 0.01F, 0.3F, 1.0F}) {
       auto expected = all;

@@ -303,7 +303,7 @@ TreeNodes cluster(const LabelVectors& vectors, BalancedShape shape, std::uint64_
   Random random(seed);
   Interruption interruption(poll);
   LeftInChild<std::vector<std::unique_ptr<Bisection>>> workers;
-  TreeGrower grower(all_labels(vectors.n_labels()), shape);
+  TreeGrower grower({vectors.labels().begin(), vectors.labels().end()}, shape);
   for (std::span<const Group> groups = grower.groups(); !groups.empty(); groups = grower.groups()) {
     const std::vector<Random> seeds = seeds_for(groups.size(), random);
     workers->resize(std::max(workers->size(), std::min(threads, groups.size())));
@@ -327,7 +327,7 @@ TreeNodes cluster(const LabelVectors& vectors, BalancedShape shape, std::uint64_
 
 struct LabelClustering::Steps {
   Steps(const LabelVectors& vectors, BalancedShape shape, std::uint64_t seed)
-      : random(seed), grower(all_labels(vectors.n_labels()), shape), bisection(vectors) {
+      : random(seed), grower({vectors.labels().begin(), vectors.labels().end()}, shape), bisection(vectors) {
     begin_round();
   }
 

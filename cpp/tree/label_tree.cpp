@@ -173,7 +173,7 @@ LabelTree LabelTree::load(const ArrayReader& in, const std::string& prefix) {
   tree.children_ = Lists<NodeId>::load(in, prefix + "/children");
   expect_format(!tree.nodes_.empty() && tree.nodes_.size() < kNone,
                 "a tree has no root, or more nodes than there are ids");
-  expect_format(tree.children_.size() == tree.nodes_.size() && tree.leaf_of_.size() <= tree.nodes_.size(),
+  expect_format(tree.children_.size() == tree.nodes_.size() && tree.leaf_of_.size() < kNone,
                 "the arrays of a tree differ in size");
   return tree;
 }
@@ -184,7 +184,7 @@ void LabelTree::check() const {
   std::vector<LabelId> labels;
   for (const Node& node : nodes_) {
     // Without this limit, a damaged file could make the table of leaves arbitrarily large.
-    expect_format(node.label == kNone || node.label < nodes_.size(), "the tree has a label beyond its number of nodes");
+    expect_format(node.label == kNone || node.label < label_bound(), "the tree has a label beyond its table of leaves");
     parents.push_back(node.parent);
     labels.push_back(node.label);
   }

@@ -46,6 +46,8 @@ class LabelTree {
   /// In order of arrival, which is ascending. Valid until the tree changes.
   std::span<const NodeId> children(NodeId v) const { return children_[v]; }
 
+  /// One more than the largest label.
+  LabelId label_bound() const { return static_cast<LabelId>(leaf_of_.size()); }
   /// The label's leaf, or kNone.
   NodeId leaf_of(LabelId label) const { return label < leaf_of_.size() ? leaf_of_[label] : kNone; }
 

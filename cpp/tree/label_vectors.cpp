@@ -37,7 +37,10 @@ LabelVectors::LabelVectors(const NamedRows& x, const NamedLabels& y, Vocabulary&
   }
 }
 
-void LabelVectors::append(const SparseSum& sum) {
+void LabelVectors::append(const SparseSum& sum, bool has_examples) {
+  if (has_examples) {
+    labels_.push_back(static_cast<LabelId>(n_labels()));
+  }
   double squares = 0.0;
   for (const FeatureId feature : sum.features()) {
     squares += sum[feature] * sum[feature];
@@ -111,7 +114,7 @@ bool LabelSums::advance(LabelVectors& vectors, std::size_t n_values) {
       sum_->add(x);
       n_added += x.size();
     }
-    vectors.append(*sum_);
+    vectors.append(*sum_, indptr_[label] < indptr_[label + 1]);
     sum_->clear();
   }
   return vectors.n_labels() == n_labels_;

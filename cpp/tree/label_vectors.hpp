@@ -74,19 +74,22 @@ class LabelVectors {
   }
 
   std::size_t n_labels() const { return indptr_.size() - 1; }
+  /// The labels that have examples, ascending.
+  std::span<const LabelId> labels() const { return labels_; }
   std::size_t n_features() const { return n_features_; }
   std::size_t n_values() const { return values_.size(); }
   /// Without memory that is reserved for further values, since it has not been touched.
   std::size_t memory_bytes() const {
-    return oplt::memory_bytes(indptr_) + n_values() * (sizeof(FeatureId) + sizeof(Real));
+    return oplt::memory_bytes(indptr_, labels_) + n_values() * (sizeof(FeatureId) + sizeof(Real));
   }
 
  private:
   friend class LabelSums;
 
-  void append(const SparseSum& sum);
+  void append(const SparseSum& sum, bool has_examples);
 
   std::size_t n_features_ = 0;
+  std::vector<LabelId> labels_;
   std::vector<std::size_t> indptr_{0};
   std::vector<FeatureId> features_;
   std::vector<Real> values_;

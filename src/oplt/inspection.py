@@ -79,7 +79,7 @@ class Inspection:
         Bytes by part, without parts that are still in a memory-mapped file. The values sum to `memory_bytes`. The part
         ``"regrowth"`` is a new tree that an `OnlinePLT` is building beside the stream; see its setting `history`.
     labels
-        The most and least frequent labels; None for a model without a label memory, which does not count them.
+        The most and least frequent labels.
     threshold
         The tuned threshold for all labels; None if there is none.
     n_own_thresholds
@@ -97,7 +97,7 @@ class Inspection:
     trees: tuple[TreeSize, ...]
     largest_blocks: tuple[Block, ...]
     memory: dict[str, int]
-    labels: LabelCounts | None
+    labels: LabelCounts
     threshold: float | None
     n_own_thresholds: int
 
@@ -167,14 +167,13 @@ def _largest_blocks(trees: list[Any], n: int) -> tuple[Block, ...]:
     return tuple(sorted(blocks, key=lambda block: -block.n_weights)[:n])
 
 
-def _label_counts(state: _core.ModelState, n: int) -> LabelCounts | None:
-    counts = _core.label_counts(state)
-    if counts is None:
-        return None
-    ascending = np.argsort(counts, kind="stable").astype(np.uint32)
-    descending = np.argsort(-counts.astype(np.int64), kind="stable").astype(np.uint32)
+def _label_counts(state: _core.ModelState, n: int) -> LabelCounts:
+    ids = state.present_labels()
+    counts = state.label_counts(ids)[0].astype(np.int64)
+    ascending = np.argsort(counts, kind="stable")
+    descending = np.argsort(-counts, kind="stable")
 
-    def named(ids: Any) -> tuple[LabelCount, ...]:
-        return tuple(map(LabelCount, state.label_names(ids), counts[ids].tolist()))
+    def named(places: Any) -> tuple[LabelCount, ...]:
+        return tuple(map(LabelCount, state.label_names(ids[places]), counts[places].tolist()))
 
     return LabelCounts(named(descending[:n]), named(ascending[:n]), int((counts == 1).sum()))

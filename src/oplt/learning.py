@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,12 @@ from oplt._typing import FloatArray, LabelRows, Labels, Row, Rows
 from oplt.checks import count
 from oplt.doubts import LabelDoubts
 from oplt.errors import InvalidInputError, InvalidParameterError
+from oplt.labels import LabelOperation, OnlineLabels
 from oplt.params import Settings
 from oplt.predictor import Predictor, State
 from oplt.thresholds import Thresholds
 from oplt.validation import (
+    TEXT,
     NamedLabels,
     NamedRows,
     Origin,
@@ -28,6 +30,7 @@ from oplt.validation import (
     as_numbers,
     as_weight,
     as_weights,
+    check_names,
 )
 
 __all__ = ["OnlineLearner"]
@@ -199,6 +202,55 @@ class OnlineLearner(Predictor):
             left = [label for label in self._thresholds.labels if label in self.labels]
             own = {label: self._thresholds.labels[label] for label in left}
             self._thresholds = Thresholds(self._thresholds.value, own)
+
+    @property
+    def labels(self) -> OnlineLabels:
+        """The labels of the model, in order of arrival, and operations on them: add, rename, hide, remove, merge.
+
+        Examples
+        --------
+        >>> from oplt import OnlinePLT
+        >>> model = OnlinePLT()
+        >>> model.learn_many([{"purrs": 1}, {"barks": 1}, {"barks": 2}], ["cat", "dog", "dog"])
+        >>> model.labels.rename("dog", "hound")
+        >>> list(model.labels), "dog" in model.labels
+        (['cat', 'hound'], True)
+        """
+        return OnlineLabels(self._state, self._change_labels)
+
+    def _change_labels(self, operations: list[LabelOperation]) -> None:
+        names = [name for one in operations for name in (one.label, one.other) if name is not None]
+        check_names(names, "label")
+        checked = [(one.kind, one.label, one.other, self._description(one)) for one in operations]
+        state = self._state()
+        before = {one.label: state.label_names(state.find_labels([one.label])) for one in operations}
+        del state  # otherwise the labels would be copied before they change
+        _core.change_labels(self._core, checked)
+        if self._thresholds is not None:
+            own = dict(self._thresholds.labels)
+            for one in operations:
+                for name in before[one.label]:
+                    if one.kind in ("rename", "remove", "merge") and name in own:
+                        value = own.pop(name)
+                        if one.kind == "rename" and one.other is not None:
+                            own[one.other] = value
+            self._thresholds = Thresholds(self._thresholds.value, own)
+
+    def _description(self, operation: LabelOperation) -> Any:
+        """Return the description of a label in the form of an example for the core; None if there is none."""
+        text, features = operation.text, operation.features
+        if text is None and features is None:
+            return None
+        if self._settings.features is None:
+            if text is not None:
+                raise InvalidInputError(
+                    "rows-not-valid",
+                    "the model takes features, so a label must be described by features",
+                    got="a text",
+                    hint="Pass features= instead of text=.",
+                )
+            return self._as_row(features or {}).to_core()
+        return self._as_row(text or "" if features is None else {**features, TEXT: text or ""}).to_core()
 
     @property
     def has_history(self) -> bool:

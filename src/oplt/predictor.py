@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias, cast
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oplt import _core, inspection, persistence
-from oplt._typing import Label, PointerArray, Row, Rows
+from oplt._typing import IdArray, Label, PointerArray, Row, Rows
 from oplt.checks import count, refuse
 from oplt.errors import InvalidParameterError
 from oplt.feature_kinds import FeatureKinds
@@ -221,14 +221,14 @@ class Predictor:
 
     @property
     def tree(self) -> LabelTree:
-        """The present tree; of several trees, the first."""
+        """The present tree; of several trees, the first.
+
+        Labels that have been removed or merged into others are left out, although their leaves stay in the model until
+        its tree is regrown.
+        """
         state = self._state()
         parents, ids = state.tree()
-        labels: list[Label | None] = [None] * len(ids)
-        leaves = np.flatnonzero(ids != _core.NONE)
-        for leaf, name in zip(leaves.tolist(), state.label_names(ids[leaves]), strict=True):
-            labels[leaf] = name
-        return LabelTree(np.where(parents == _core.NONE, -1, parents.astype(np.int64)), labels)
+        return _named_tree(parents, np.where(np.isin(ids, state.present_labels()), ids, _core.NONE), state.label_names)
 
     @property
     def threads(self) -> int:
@@ -241,7 +241,7 @@ class Predictor:
 
     @property
     def labels(self) -> Labels:
-        """The labels that the model knows: their names in order of arrival, and the number of examples of each.
+        """The labels that the model knows, in order of arrival, with the number of examples of each.
 
         Examples
         --------
@@ -251,11 +251,11 @@ class Predictor:
         >>> list(model.labels), "dog" in model.labels
         (['cat', 'dog'], True)
         """
-        return Labels(self._state())
+        return Labels(self._state)
 
     @property
     def n_labels(self) -> int:
-        """Number of labels seen so far."""
+        """Number of labels, without those that have been removed or merged into others."""
         return self._state().n_labels
 
     @property
@@ -344,6 +344,23 @@ class Predictor:
             for n, what in ((state.n_labels, "label"), (state.n_features, "feature"), (state.n_examples, "example"))
         )
         return f"<{type(self).__name__}({changed}): {learnt}, depth {state.depth}>"
+
+
+def _named_tree(parents: IdArray, ids: IdArray, names_of: Callable[[IdArray], list[Label]]) -> LabelTree:
+    """Make a tree of the nodes that lead to a label. `ids` are those of the labels, NONE for other nodes."""
+    nodes = np.flatnonzero(ids != _core.NONE)
+    labels = dict(zip(nodes.tolist(), names_of(ids[nodes]), strict=True))
+    leads = np.zeros(len(parents), dtype=bool)
+    leads[0] = True
+    while len(nodes):
+        leads[nodes] = True
+        nodes = np.unique(parents[nodes])
+        nodes = nodes[nodes != _core.NONE]
+    kept = np.flatnonzero(leads)
+    own = parents[kept]
+    number = np.cumsum(leads) - 1
+    new_parents = np.where(own == _core.NONE, -1, number[np.where(own == _core.NONE, 0, own)])
+    return LabelTree(new_parents, [labels.get(node) for node in kept.tolist()])
 
 
 def _kept(

@@ -34,6 +34,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "forest": {"trees": 2, "history": 0, "label_memory": 0},
     "text": {"features": {"ngrams": (1, 2), "chars": (3, 3), "max_features": 60}},
     "text-hashed": {"features": {"hash_bits": 6}, "label_memory": 0},
+    "operations": {"seed": 3},
 }
 
 
@@ -63,7 +64,20 @@ def learnt(settings: dict[str, Any]) -> OnlinePLT:
     model = OnlinePLT(**settings)
     for x, labels in stream():
         update(model, x, labels)
+    if settings.get("seed") == SETTINGS["operations"]["seed"]:
+        change_labels(model)
     return model
+
+
+def change_labels(model: OnlinePLT) -> None:
+    """Perform an operation of each kind."""
+    first, second, third, fourth, fifth = model.labels[:5]
+    model.labels.add("described", features={"term-1-1": 1.0, 7: 0.5})
+    model.labels.rename(first, "renamed")
+    model.labels.hide([second, third])
+    model.labels.unhide(third)
+    model.labels.remove(fourth)
+    model.labels.merge([fifth, "alias"], into=third)
 
 
 def batch_trained(tree: LabelTree, settings: dict[str, Any]) -> PLT:

@@ -16,7 +16,7 @@ Classifiers = Mapping[int, Cells]  # by node
 def core_classifiers(model: OnlinePLT, *, auxiliary: bool = False) -> Classifiers:
     """Read the classifiers of all nodes, or all existing auxiliary ones."""
     found = {}
-    for node in range(model.tree.n_nodes):
+    for node in range(len(model._state().tree()[0])):
         cells = model._state().classifier(node, auxiliary=auxiliary)
         if cells is not None:
             features, weights, accumulators = (part.tolist() for part in cells)

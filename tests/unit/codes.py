@@ -21,8 +21,10 @@ _CALLS = re.compile(r"\w+Error|fatal|warn|_tell")
 
 @cache
 def all_codes() -> frozenset[str]:
-    """Collect the codes of errors that are made with a literal one, in Python and at the bindings."""
+    """Collect the codes of errors that are made with a literal one, in Python, in the core and at the bindings."""
     found = set(re.findall(r'raise\("\w+Error", "([^"]+)"', BINDINGS.read_text()))
+    for path in (ROOT / "cpp").rglob("*.cpp"):
+        found |= set(re.findall(r'LabelRefused\("([^"]+)"', path.read_text()))
     for path in Path(oplt.__path__[0]).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and _CALLS.fullmatch(_name(node.func)) and node.args:

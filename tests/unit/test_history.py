@@ -269,7 +269,7 @@ def test_texts_are_not_forgotten_if_the_features_had_been_trained_before() -> No
     features.learn(["some other text"])
     model = OnlinePLT(features=features)
     model.learn_many(TEXTS, ["x"] * len(TEXTS))
-    with pytest.raises(InvalidInputError, match="200 examples and its text features have learned 201 texts") as raised:
+    with pytest.raises(InvalidInputError, match="200 texts and its text features have learned 201") as raised:
         model.forget(0)
     assert raised.value.code == "texts-not-forgettable"
     assert "from untrained TextFeatures" in str(raised.value.hint)

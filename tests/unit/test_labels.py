@@ -43,17 +43,18 @@ def test_integers_and_strings_are_different_labels() -> None:
 
 def test_counts_are_of_the_examples_learnt() -> None:
     assert learnt().labels.counts() == {0: 1, 1: 2, 2: 3, 3: 4}
-    assert learnt(label_memory=0).labels.counts() is None
+    assert learnt(label_memory=0).labels.counts() == {0: 1, 1: 2, 2: 3, 3: 4}
+    assert PLT.fit([{"a": 1}, {"b": 1}, {"b": 2}], ["x", "y", "y"]).labels.counts() == {"x": 1, "y": 2}
 
 
-def test_labels_do_not_change_when_the_model_learns() -> None:
+def test_the_labels_of_an_online_model_are_the_present_ones_and_those_of_a_snapshot_do_not_change() -> None:
     model = learnt()
-    before = model.labels
+    labels, before = model.labels, model.snapshot().labels
     model.learn_one({"a": 1.0}, "new")
     assert len(before) == 4
     assert "new" not in before
-    assert "new" in model.labels
-    assert list(model.labels) == [0, 1, 2, 3, "new"]
+    assert "new" in labels
+    assert list(labels) == [0, 1, 2, 3, "new"]
 
 
 def test_many_labels_and_none() -> None:

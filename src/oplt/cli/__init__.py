@@ -29,6 +29,7 @@ COMMANDS = {
     "tune": "Choose the prediction thresholds of a model, for F1 or for a required precision.",
     "evaluate": "Measure the quality of a model's predictions on test data.",
     "progressive": "Evaluate a model on a stream: predict each example before learning it.",
+    "labels": "List the labels of a model; add, rename, hide, remove or merge labels.",
     "inspect": "Show the contents of a model: settings, size, largest nodes, labels.",
     "tree": "Draw the tree of a model as text, SVG, HTML or Graphviz DOT.",
     "convert": "Convert examples from one file format to another.",

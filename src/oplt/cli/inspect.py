@@ -78,9 +78,8 @@ def command(model_path: Path, show_all: bool, n: int, fingerprint: bool, as_json
     _show("Learned", [*_learnt(found), *digest.items()])
     _show(f"File: {bytes_as_text(n_bytes)}", _parts(part_sizes(model_path)))
     _show("Nodes whose children have the most weights", _blocks(found))
-    if found.labels is not None:
-        _show("Most frequent labels", _counts(found.labels.most))
-        _show("Least frequent labels", _counts(count for count in found.labels.least if count not in found.labels.most))
+    _show("Most frequent labels", _counts(found.labels.most))
+    _show("Least frequent labels", _counts(count for count in found.labels.least if count not in found.labels.most))
 
 
 def _what(found: Inspection) -> str:
@@ -117,7 +116,7 @@ def _value(value: Any) -> str:
 
 
 def _learnt(found: Inspection) -> list[tuple[str, str]]:
-    n_once = 0 if found.labels is None else found.labels.n_once
+    n_once = found.labels.n_once
     once = f", {n_once:,} of them with a single example" if n_once else ""
     depths = " and ".join(str(tree.depth) for tree in found.trees)
     trees = f"{number_of(len(found.trees), 'tree')}, depth {depths}"

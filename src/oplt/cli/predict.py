@@ -17,6 +17,7 @@ from oplt._typing import Label
 from oplt.cli._answers import FORMATS, Answers, format_of
 from oplt.cli._console import WrongDataError, note, quiet_option, standard_output
 from oplt.cli._hints import HINTS
+from oplt.cli._names import labels_in
 from oplt.cli._options import (
     Command,
     DataOptions,
@@ -33,7 +34,6 @@ from oplt.compression import by_name
 from oplt.errors import InvalidInputError
 from oplt.persistence import replacing
 from oplt.plt import PLT
-from oplt.validation import twin
 from oplt.wording import number_of
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def command(
     if out is not None:
         check_target(out, force=force, inputs=[model_path, data_path])
     model = PLT.load(model_path, threads=threads)
-    allowed, denied = (None if path is None else _labels_in(path, model) for path in (allow, deny))
+    allowed, denied = (None if path is None else _listed(path, model) for path in (allow, deny))
     if data_path == STANDARD_INPUT and sys.stdin.isatty():
         data = _at_a_terminal(model, data)
     try:
@@ -170,16 +170,8 @@ def command(
     report_bad_lines(reader.skipped.count, reader.skipped.errors)
 
 
-def _labels_in(path: Path, model: PLT) -> list[Label]:
-    """Read a list of labels. A number means the label of that notation which the model knows, 7 or "7"."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError:
-        raise WrongDataError(f"{path} is not a text in UTF-8. List one label per line.") from None
-    labels: list[Label] = []
-    for name in filter(None, map(str.strip, lines)):
-        other = twin(name)
-        labels.append(other if other is not None and name not in model.labels else name)
+def _listed(path: Path, model: PLT) -> list[Label]:
+    labels = labels_in(path, model.labels)
     if not any(label in model.labels for label in labels):
         note(f"{path}: the model knows none of these {number_of(len(labels), 'label')}.")
     return labels
