@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "model/explanation.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <utility>
+
+#include "encode/row_builder.hpp"
+
+namespace oplt {
+
+namespace {
+
+constexpr std::size_t kCompared = 20;  // labels, without a label memory; with several trees, no k up to 20 matters
+
+/// The label's probability in the trees, and which of them count: all, unless the label is among the best ones, which
+/// not all trees may have returned.
+struct InTrees {
+  Real probability;
+  std::vector<bool> returned_by;
+};
+
+InTrees in_trees(const Forest& forest, RowView x, const SearchParams& params, LabelId label,
+                 std::span<const ScoredLabel> best, std::optional<Real> by_all, SearchScratch& scratch) {
+  const auto found = std::ranges::find(best, label, &ScoredLabel::label);
+  if (found == best.end()) {
+    return {by_all.value_or(Real{0}), std::vector<bool>(forest.trees.size(), by_all.has_value())};
+  }
+  return {found->probability, forest.returning(label, x, params, scratch)};
+}
+
+/// Without a label memory: the trees alone, possibly calibrated.
+void explain_by_trees(const ModelState& state, RowView x, std::optional<Real> by_all, SearchScratch& scratch,
+                      Explanation& result) {
+  const SearchParams params{.top_k = kCompared, .threshold = 0, .beam = 0};
+  result.ranked = state.forest.search(x, params, scratch);
+  const auto [probability, returned_by] =
+      in_trees(state.forest, x, params, result.label, result.ranked, by_all, scratch);
+  result.probability = probability;
+  result.steps.push_back({"probability by the trees", {}, probability});
+  for (std::size_t i = 0; i < result.trees.size(); ++i) {
+    result.trees[i].counts = returned_by[i];
+  }
+  if (state.calibration) {
+    const TreeCalibration& calibration = **state.calibration;
+    const std::vector<ScoredLabel> best = result.ranked;
+    for (ScoredLabel& each : result.ranked) {
+      each.probability = calibration.calibrated(each.probability, best);
+    }
+    result.probability = calibration.calibrated(probability, best);
+    std::ranges::move(calibration.explain(probability, best), std::back_inserter(result.steps));
+  }
+}
+
+void explain_by_ranking(const ModelState& state, RowView x, std::optional<Real> by_all, LabelRanker::Scratch& scratch,
+                        Explanation& result) {
+  ExplainedRanking ranking = (*state.ranker)->explain(state.forest, x, result.label, by_all, scratch);
+  result.probability = ranking.probability;
+  result.ranked = std::move(ranking.ranked);
+  result.steps = std::move(ranking.steps);
+  for (std::size_t i = 0; i < ranking.returned_by.size(); ++i) {
+    result.trees[i].counts = ranking.returned_by[i];
+  }
+  if (ranking.candidate) {
+    result.memory = {.candidate = *ranking.candidate,
+                     .parts = std::move(ranking.parts),
+                     .n_voters = ranking.n_voters,
+                     .is_nearest = ranking.is_nearest};
+  }
+}
+
+}  // namespace
+
+std::optional<Explanation> explain(const ModelState& state, const Inputs& inputs, LabelId label) {
+  if (label == kNone) {
+    const Predictions best = state.predict(inputs, {.top_k = 1, .threshold = 0, .beam = 0}, 1);
+    if (best.labels.empty()) {
+      return std::nullopt;
+    }
+    label = best.labels.front();
+  }
+  Encoder::Scratch encoding;
+  RowBuilder row_builder;
+  LabelRanker::Scratch scratch;
+  const EncodedFeatures features = state.encoder->find(inputs, 0, encoding);
+  const RowView x = row_builder.build(features.ids, features.values, state.rows);
+  std::vector<std::vector<PathNode>> paths;
+  for (const Plt& tree : state.forest.trees) {
+    paths.push_back(path_to(tree, label, x, scratch.search.nodes));
+  }
+  const std::optional<Real> by_all = mean_probability(label, paths);
+  Explanation result{.label = label,
+                     .probability = 0,
+                     .ranked = {},
+                     .link = state.forest.first().link(),
+                     .trees = {},
+                     .memory = {},
+                     .steps = {}};
+  for (std::vector<PathNode>& path : paths) {
+    result.trees.push_back({std::move(path), false});
+  }
+  if (state.ranker && (*state.ranker)->memory().n_learnt() > 0) {
+    explain_by_ranking(state, x, by_all, scratch, result);
+  } else {
+    explain_by_trees(state, x, by_all, scratch.search, result);
+  }
+  return result;
+}
+
+std::vector<TermSpan> occurrences(const ModelState& state, const Inputs& inputs) {
+  const TextFeatures* text = state.encoder->text_features();
+  return text == nullptr ? std::vector<TermSpan>() : text->occurrences((*inputs.texts)[0]);
+}
+
+}  // namespace oplt
