@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "encode/row_builder.hpp"
+#include "model/predict_scratch.hpp"
 
 namespace oplt {
 
@@ -81,14 +81,11 @@ std::optional<Explanation> explain(const ModelState& state, const Inputs& inputs
     }
     label = best.labels.front();
   }
-  Encoder::Scratch encoding;
-  RowBuilder row_builder;
-  LabelRanker::Scratch scratch;
-  const EncodedFeatures features = state.encoder->find(inputs, 0, encoding);
-  const RowView x = row_builder.build(features.ids, features.values, state.rows);
+  PredictScratch& scratch = scratch_of_thread();
+  const RowView x = row_of(state, inputs, 0, scratch);
   std::vector<std::vector<PathNode>> paths;
   for (const Plt& tree : state.forest.trees) {
-    paths.push_back(path_to(tree, label, x, scratch.search.nodes));
+    paths.push_back(path_to(tree, label, x, scratch.ranking.search.nodes));
   }
   const std::optional<Real> by_all = mean_probability(label, paths);
   Explanation result{.label = label,
@@ -102,9 +99,9 @@ std::optional<Explanation> explain(const ModelState& state, const Inputs& inputs
     result.trees.push_back({std::move(path), false});
   }
   if (state.ranker && (*state.ranker)->memory().n_learnt() > 0) {
-    explain_by_ranking(state, x, by_all, scratch, result);
+    explain_by_ranking(state, x, by_all, scratch.ranking, result);
   } else {
-    explain_by_trees(state, x, by_all, scratch.search, result);
+    explain_by_trees(state, x, by_all, scratch.ranking.search, result);
   }
   return result;
 }

@@ -163,8 +163,8 @@ class Predictor:
         -------
         The path to the label in each tree, the evidence of the label memory, how both are weighed, and how the label
         compares with the best one. `str` formats it for a terminal. Its probability is exactly the one of
-        ``predict_one(x)`` if that returns the label, for `k` up to 10, and otherwise that of
-        ``predict_one(x, k=1, allow=[label])``.
+        ``predict_one(x, k)`` if that returns the label, for `k` up to 10 (without a label memory, up to 20), and
+        otherwise that of ``predict_one(x, k=1, allow=[label])``.
 
         Examples
         --------

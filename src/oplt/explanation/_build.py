@@ -62,7 +62,7 @@ def explain(
         rank=ranked.index(parts["label"]) + 1 if parts["label"] in ranked else None,
         n_candidates=len(ranked),
         predicted=tuple((labels[found], probability) for found, probability in predicted),
-        link="squared hinge" if parts["slope"] is None else "logistic",
+        link="squared-hinge" if parts["slope"] is None else "logistic",
         tree_probability=_tree_probability(parts),
         trees=_trees(parts, names, labels[parts["label"]]),
         memory=None if parts["memory"] is None else _memory(parts["memory"], names),

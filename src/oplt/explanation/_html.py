@@ -26,12 +26,12 @@ Heat = Mapping[Name, float]
 def as_html(explanation: Explanation, n: int) -> str:
     """Make a page, with at most `n` features in each list."""
     sections = [_predicted(explanation), *_texts(explanation)]
+    if explanation.comparison is not None:
+        sections.append(_comparison(explanation, explanation.comparison))
     sections += [_tree(path, explanation, n) for path in explanation.trees]
     if explanation.memory is not None:
         sections.append(_memory(explanation.memory, n))
     sections.append(_steps(explanation.steps))
-    if explanation.comparison is not None:
-        sections.append(_comparison(explanation, explanation.comparison))
     who = f", {proposed(explanation)}" if explanation.memory is not None else ""
     parts = {
         "title": f"Why {escape(on_one_line(explanation.label))}?",
@@ -135,7 +135,7 @@ def _tree(path: TreePath, explanation: Explanation, n: int) -> str:
         cells = (str(node.node), f"{node.n_labels:,}", probability(node.probability), probability(node.cumulative))
         numbers = "".join(f"<td>{cell}</td>" for cell in (*cells, number(node.score)))
         rows.append(f"<tr>{numbers}<td>{_pushes(up, 'up')}</td><td>{_pushes(down, 'down')}</td></tr>")
-    return _section(title, _table(heads, rows) if rows else "")
+    return _section(title, f"<div class=path>{_table(heads, rows)}</div>" if rows else "")
 
 
 def _pushes(features: Iterable[Contribution], side: str) -> str:

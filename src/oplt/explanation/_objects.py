@@ -180,7 +180,7 @@ class Explanation:
         The five most probable labels and their probabilities.
     link
         How the score of a node becomes a probability: for ``"logistic"``, it is the log-odds of the probability; for
-        ``"squared hinge"``, which batch-trained models use by default, the probability is exp(-max(0, 1 - score)²).
+        ``"squared-hinge"``, which batch-trained models use by default, the probability is exp(-max(0, 1 - score)²).
     tree_probability
         The probability of the label by the trees, as it was used: the mean over the trees, where a tree counts as 0 if
         its search did not reach the label. If that is true of all trees, but the label memory proposed the label, the
@@ -202,7 +202,7 @@ class Explanation:
     rank: int | None
     n_candidates: int
     predicted: tuple[tuple[Label, float], ...]
-    link: Literal["logistic", "squared hinge"]
+    link: Literal["logistic", "squared-hinge"]
     tree_probability: float
     trees: tuple[TreePath, ...]
     memory: Memory | None
