@@ -77,8 +77,8 @@ std::vector<Real> Plt::weights(NodeId v, RowView x) const {
 
 std::span<const Real> Plt::to_probabilities(std::span<const Real> scores, NodeScratch& scratch) const {
   scratch.probabilities.resize(scores.size());
-  const auto apply = [&](auto link) {
-    std::transform(scores.begin(), scores.end(), scratch.probabilities.begin(), link);
+  const auto apply = [&](auto to_probability) {
+    std::transform(scores.begin(), scores.end(), scratch.probabilities.begin(), to_probability);
   };
   switch (link_) {
     case Link::kSigmoid:

@@ -75,6 +75,8 @@ def check_comparison(found: Explanation, best: Explanation) -> None:
         assert split.node in ours
         assert split.node in theirs
         assert split.own.node not in theirs
+        difference = ours[split.own.node].score - theirs[split.other.node].score
+        adds_up([each.difference for each in split.differences], difference, slack=1e-4)
         assert (ours[split.own.node].probability, theirs[split.other.node].probability) == (
             split.own.probability,
             split.other.probability,

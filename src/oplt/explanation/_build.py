@@ -19,6 +19,7 @@ from oplt.explanation._objects import (
     Contribution,
     Difference,
     Explanation,
+    FeatureDifference,
     Memory,
     MemoryFeature,
     Node,
@@ -38,7 +39,7 @@ __all__ = ["explain"]
 _PREDICTED = 5  # as `predict_one` returns by default
 
 _Parts = dict[str, Any]
-_T = TypeVar("_T", Contribution, MemoryFeature, Difference)
+_T = TypeVar("_T", Contribution, MemoryFeature, Difference, FeatureDifference)
 
 
 def explain(
@@ -53,7 +54,7 @@ def explain(
     best = ranked[0] if ranked else parts["label"]
     rival = None if best == parts["label"] else _core.explain(state, x, best)
     names = Names(state, example, hashed=hashed)
-    names.look_up(_features_of(parts))
+    names.look_up([*_features_of(parts), *([] if rival is None else _features_of(rival))])
     predicted = parts["ranked"][:_PREDICTED]
     labels = dict(zip(*_named(state, [parts["label"], *(found for found, _ in predicted)]), strict=True))
     return Explanation(
@@ -67,7 +68,7 @@ def explain(
         trees=_trees(parts, names, labels[parts["label"]]),
         memory=None if parts["memory"] is None else _memory(parts["memory"], names),
         steps=tuple(Step(name, result, tuple(Term(*term) for term in terms)) for name, terms, result in parts["steps"]),
-        comparison=None if rival is None else _comparison(parts, rival, labels[best]),
+        comparison=None if rival is None else _comparison(parts, rival, labels[best], names),
         text=example.texts[0] if isinstance(example, Texts) else None,
         spans=names.spans,
     )
@@ -87,7 +88,7 @@ def _id_of(state: _core.ModelState, label: Label) -> int:
         got=briefly(label),
         hint=f"Did you mean {' or '.join(map(briefly, alike))}?"
         if alike
-        else "Only labels of examples that the model has learned can be explained; model.labels lists them.",
+        else "Only labels of examples that the model has learned can be explained.",
     )
 
 
@@ -149,14 +150,14 @@ def _memory(memory: _Parts, names: Names) -> Memory:
     )
 
 
-def _comparison(own: _Parts, other: _Parts, best: Label) -> Comparison:
+def _comparison(own: _Parts, other: _Parts, best: Label, names: Names) -> Comparison:
     splits = []
     for number, ((_, ours), (_, theirs)) in enumerate(zip(own["trees"], other["trees"], strict=True)):
         pairs = list(zip(ours, theirs, strict=False))
         place = next((i for i, (a, b) in enumerate(pairs) if a["node"] != b["node"]), None)
         if place:  # the root is common
-            a, b = (Branch(node["node"], node["conditional"]) for node in pairs[place])
-            splits.append(Split(number, pairs[place - 1][0]["node"], a, b))
+            parts = _split(*pairs[place], 1.0 if own["slope"] is None else own["slope"], names)
+            splits.append(Split(number, pairs[place - 1][0]["node"], *parts))
     differences = []
     if own["steps"][0][1] and len(own["steps"][0][1]) == len(other["steps"][0][1]):  # the scores of the ranking
         for (name, _, _, mine), (_, _, _, yours) in zip(own["steps"][0][1], other["steps"][0][1], strict=True):
@@ -166,6 +167,17 @@ def _comparison(own: _Parts, other: _Parts, best: Label) -> Comparison:
         probability=other["probability"],
         splits=tuple(splits),
         differences=_largest_first(differences, lambda each: each.difference),
+    )
+
+
+def _split(own: _Parts, other: _Parts, slope: float, names: Names) -> tuple[Any, ...]:
+    mine, yours = ({id_: slope * (value * w) for id_, value, w in node["features"]} for node in (own, other))
+    pairs = [(names[id_], mine.get(id_, 0.0), yours.get(id_, 0.0)) for id_ in {**mine, **yours}]
+    differences = [FeatureDifference(name, a, b, a - b) for name, a, b in pairs]
+    return (
+        Branch(own["node"], own["conditional"]),
+        Branch(other["node"], other["conditional"]),
+        _largest_first(differences, lambda each: each.difference),
     )
 
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from oplt._typing import Name
 from oplt.explanation._objects import Comparison, Contribution, Explanation, Memory, Span, Step, TreePath
-from oplt.explanation._text import feature_name, number, probability, proposed, rank_of, says
+from oplt.explanation._text import by_source, feature_name, number, probability, proposed, rank_of, says
 from oplt.wording import number_of, on_one_line
 
 __all__ = ["as_html", "pieces"]
@@ -27,7 +27,7 @@ def as_html(explanation: Explanation, n: int) -> str:
     """Make a page, with at most `n` features in each list."""
     sections = [_predicted(explanation), *_texts(explanation)]
     if explanation.comparison is not None:
-        sections.append(_comparison(explanation, explanation.comparison))
+        sections.append(_comparison(explanation, explanation.comparison, n))
     sections += [_tree(path, explanation, n) for path in explanation.trees]
     if explanation.memory is not None:
         sections.append(_memory(explanation.memory, n))
@@ -172,7 +172,8 @@ def _steps(steps: Sequence[Step]) -> str:
     for step in steps:
         is_probability = step.name.startswith(("probability", "base rate"))
         result = probability(step.result) if is_probability else number(step.result)
-        content.append(f"<h3>{escape(step.name)}: {result}</h3>")
+        sources = by_source((term.name, term.contribution) for term in step.terms)
+        content.append(f"<h3>{escape(step.name)}: {result}{sources}</h3>")
         terms = sorted((term for term in step.terms if term.contribution), key=lambda term: -abs(term.contribution))
         rows = [
             f"<tr><td>{number(term.contribution)}</td><td>{term.value:.3f}</td><td>{term.weight:.3f}</td>"
@@ -183,7 +184,8 @@ def _steps(steps: Sequence[Step]) -> str:
     return _section("From the evidence to the probability", *content)
 
 
-def _comparison(explanation: Explanation, comparison: Comparison) -> str:
+def _comparison(explanation: Explanation, comparison: Comparison, n: int) -> str:
+    adds_up = "log-odds" if explanation.link == "logistic" else "margin"
     content = [f"<p>The best label has probability {probability(comparison.probability)}.</p>"]
     for split in comparison.splits:
         where = f"node {split.node}" + (f" of tree {split.tree}" if len(explanation.trees) > 1 else "")
@@ -192,11 +194,21 @@ def _comparison(explanation: Explanation, comparison: Comparison) -> str:
             f" {probability(split.own.probability)}, node {split.other.node} towards the best label"
             f" {probability(split.other.probability)}.</p>"
         )
+        features = [
+            f"<tr><td>{number(each.difference)}</td><td>{number(each.own)}</td><td>{number(each.other)}</td>"
+            f"<td>{_name(feature_name(each.feature))}</td></tr>"
+            for each in split.differences[:n]
+        ]
+        content.append(_table(("difference", "label", "best", f"contribution to the {adds_up} there"), features))
     rows = [
         f"<tr><td>{number(each.difference)}</td><td>{number(each.own)}</td><td>{number(each.other)}</td>"
         f"<td>{escape(each.name)}</td></tr>"
         for each in comparison.differences
         if each.difference
     ]
-    content.append(_table(("difference", "label", "best", "contribution to the score"), rows) if rows else "")
+    if rows:
+        differences = [(each.name, each.difference) for each in comparison.differences]
+        total = number(sum(difference for _, difference in differences))
+        content.append(f"<h3>Difference of the scores: {total}{by_source(differences)}</h3>")
+        content.append(_table(("difference", "label", "best", "contribution to the score"), rows))
     return _section(f"Compared with the best label, {on_one_line(comparison.label)}", *content)

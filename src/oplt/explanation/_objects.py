@@ -15,6 +15,7 @@ __all__ = [
     "Contribution",
     "Difference",
     "Explanation",
+    "FeatureDifference",
     "Memory",
     "MemoryFeature",
     "Node",
@@ -128,6 +129,16 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
+class FeatureDifference:
+    """A feature of the example: its contributions to the scores of two nodes."""
+
+    feature: Name | None  # None: the constant feature (bias)
+    own: float
+    other: float
+    difference: float  # own - other
+
+
+@dataclass(frozen=True, slots=True)
 class Split:
     """Where the paths of two labels separate in a tree."""
 
@@ -135,6 +146,7 @@ class Split:
     node: int  # the last node that they have in common
     own: Branch  # towards the explained label
     other: Branch  # towards the label that it is compared with
+    differences: tuple[FeatureDifference, ...]  # largest first; they sum to the difference of the scores of both
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from oplt._typing import Name
-from oplt.explanation._objects import Comparison, Contribution, Explanation, Memory, MemoryFeature, Step, TreePath
+from oplt.explanation._objects import (
+    Comparison,
+    Contribution,
+    Explanation,
+    Memory,
+    MemoryFeature,
+    Split,
+    Step,
+    TreePath,
+)
 from oplt.wording import number_of, on_one_line, width
 
-__all__ = ["as_text", "feature_name", "number", "probability", "proposed", "rank_of", "says"]
+__all__ = ["as_text", "by_source", "feature_name", "number", "probability", "proposed", "rank_of", "says"]
 
 _WIDEST = 40  # columns of a name in a list of features
 
@@ -67,6 +76,17 @@ def says(path: TreePath) -> str:
         return "the label has no leaf in this tree"
     found = f"probability {probability(path.probability)}"
     return found if path.counts else f"{found}, which does not count: the search did not reach the label"
+
+
+def by_source(terms: Iterable[tuple[str, float]]) -> str:
+    """Sum up the contributions to a score by where they come from, which the names begin with."""
+    sums: dict[str, float] = {}
+    for name, contribution in terms:
+        source = name.partition(": ")[0] if ": " in name else "other"
+        sums[source] = sums.get(source, 0.0) + contribution
+    if len(sums) < 2:
+        return ""
+    return f" ({', '.join(f'{source} {number(total)}' for source, total in sums.items() if total)})"
 
 
 def _summary(explanation: Explanation) -> list[str]:
@@ -143,7 +163,8 @@ def _steps(steps: Sequence[Step], n: int) -> list[str]:
     lines = ["From the evidence to the probability"]
     for step in steps:
         is_probability = step.name.startswith(("probability", "base rate"))
-        lines.append(f"  {step.name}: {probability(step.result) if is_probability else number(step.result)}")
+        result = probability(step.result) if is_probability else number(step.result)
+        lines.append(f"  {step.name}: {result}{by_source((term.name, term.contribution) for term in step.terms)}")
         terms = sorted((term for term in step.terms if term.contribution), key=lambda term: -abs(term.contribution))
         rows = [(number(term.contribution), _product(term.value, term.weight), term.name) for term in terms[: 2 * n]]
         if len(terms) > 2 * n:
@@ -167,12 +188,23 @@ def _comparison(explanation: Explanation, comparison: Comparison, n: int) -> lis
             f" {probability(split.own.probability)}, node {split.other.node} towards the best label"
             f" {probability(split.other.probability)}"
         )
+        lines.append(f"    {_differences(split, n)}")
     listed = [each for each in comparison.differences if each.difference][: 2 * n]
     rows = [(number(each.difference), number(each.own), number(each.other), each.name) for each in listed]
     if rows:
-        lines.append(f"  score: {number(sum(each.difference for each in comparison.differences))}")
+        total = sum(each.difference for each in comparison.differences)
+        lines.append(
+            f"  score: {number(total)}{by_source((each.name, each.difference) for each in comparison.differences)}"
+        )
         lines += [f"  {line}" for line in _table([("difference", "label", "best", ""), *rows], ">>><")]
     return lines
+
+
+def _differences(split: Split, n: int) -> str:
+    return ", ".join(
+        f"{_short(feature_name(each.feature))} {number(each.own)} against {number(each.other)}"
+        for each in split.differences[:n]
+    )
 
 
 def _table(rows: Iterable[Sequence[str]], alignment: str) -> Iterator[str]:
