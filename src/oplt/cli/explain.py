@@ -51,7 +51,7 @@ __all__ = ["command"]
     "out",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Write a page instead, with the words of the text coloured by their contributions.",
+    help="Write a page instead, with the words of the text colored by their contributions.",
 )
 @json_option
 @force_option

@@ -93,12 +93,10 @@ def _texts(explanation: Explanation) -> Iterator[str]:
                 of_tree[each.feature] = of_tree.get(each.feature, 0.0) + each.contribution / len(counting)
     what = "log-odds" if explanation.link == "logistic" else "margins"
     trees = "tree" if len(explanation.trees) == 1 else "trees"
-    yield _text(f"The text, coloured by what its words add to the {what} in the {trees}", explanation, of_tree)
+    yield _text(f"The text, colored by what its words add to the {what} in the {trees}", explanation, of_tree)
     if explanation.memory is not None:
         of_memory = {each.feature: each.contribution for each in explanation.memory.features}
-        yield _text(
-            "The text, coloured by what its words add to the cosine of the label memory", explanation, of_memory
-        )
+        yield _text("The text, colored by what its words add to the cosine of the label memory", explanation, of_memory)
 
 
 def _text(title: str, explanation: Explanation, heat: Heat) -> str:
@@ -108,11 +106,11 @@ def _text(title: str, explanation: Explanation, heat: Heat) -> str:
         for begin, end, features in pieces(text, explanation.spans)
     ]
     most = max((abs(each) for _, each, _ in cut), default=0.0)
-    shown = "".join(_coloured(piece, each / most if most else 0.0, heat, features) for piece, each, features in cut)
+    shown = "".join(_colored(piece, each / most if most else 0.0, heat, features) for piece, each, features in cut)
     return _section(title, f'<p class=text dir="auto">{shown}</p>')
 
 
-def _coloured(piece: str, strength: float, heat: Heat, features: Sequence[Name]) -> str:
+def _colored(piece: str, strength: float, heat: Heat, features: Sequence[Name]) -> str:
     # A page cannot hold lone surrogates, and browsers ignore control characters.
     safe = escape(
         "".join(c if c in "\n\t" or c.isprintable() or c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in piece)
@@ -155,7 +153,7 @@ def _memory(memory: Memory, n: int) -> str:
     if memory.votes is not None:
         votes = memory.votes
         facts += (
-            f"<p>Votes of the {number_of(votes.n_voters, 'nearest example')}: share {votes.share:.4f},"
+            f"<p>Voting recent examples: {votes.n_voters}; share of the votes {votes.share:.4f},"
             f" nearness {votes.nearness:.4f}.</p>"
         )
     rows = []

@@ -239,7 +239,7 @@ class Explanation:
         return as_text(self, n)
 
     def to_html(self, n: int = 10) -> str:
-        """Make a page: one file that needs no network. The words of a text are coloured by their contributions.
+        """Make a page: one file that needs no network. The words of a text are colored by their contributions.
 
         At most `n` features are listed in each direction.
         """

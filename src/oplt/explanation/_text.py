@@ -22,6 +22,7 @@ from oplt.wording import number_of, on_one_line, width
 __all__ = ["as_text", "by_source", "feature_name", "number", "probability", "proposed", "rank_of", "says"]
 
 _WIDEST = 40  # columns of a name in a list of features
+_SMALLEST = 0.0005  # number with three decimals that is not 0
 
 
 def as_text(explanation: Explanation, n: int) -> str:
@@ -43,7 +44,7 @@ def probability(value: float) -> str:
 
 def number(value: float) -> str:
     """Format a number with its sign."""
-    return f"{value + 0.0:+.3f}" if abs(value) >= 0.0005 or value == 0 else f"{value:+.0e}"  # no -0
+    return f"{value + 0.0:+.3f}" if abs(value) >= _SMALLEST or value == 0 else f"{value:+.0e}"  # no -0
 
 
 def feature_name(feature: Name | None) -> str:
@@ -86,7 +87,7 @@ def by_source(terms: Iterable[tuple[str, float]]) -> str:
         sums[source] = sums.get(source, 0.0) + contribution
     if len(sums) < 2:
         return ""
-    return f" ({', '.join(f'{source} {number(total)}' for source, total in sums.items() if total)})"
+    return f" ({', '.join(f'{source} {number(total)}' for source, total in sums.items() if abs(total) >= _SMALLEST)})"
 
 
 def _summary(explanation: Explanation) -> list[str]:
@@ -138,8 +139,8 @@ def _memory(memory: Memory, n: int) -> list[str]:
     if memory.votes is not None:
         votes = memory.votes
         lines.append(
-            f"  votes of the {number_of(votes.n_voters, 'nearest example')}:"
-            f" share {votes.share:.4f}, nearness {votes.nearness:.4f}"
+            f"  voting recent examples: {votes.n_voters}; share of the votes {votes.share:.4f},"
+            f" nearness {votes.nearness:.4f}"
         )
     rows = [("cosine", "value", "weight", "mean", "share", "feature"), *map(_memory_row, memory.features[:n])]
     rest = memory.features[n:]
