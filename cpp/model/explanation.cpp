@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <span>
 #include <utility>
 
 #include "model/predict_scratch.hpp"
@@ -15,37 +14,25 @@ namespace {
 
 constexpr std::size_t kCompared = 20;  // labels, without a label memory; with several trees, no k up to 20 matters
 
-/// The label's probability in the trees, and which of them count: all, unless the label is among the best ones, which
-/// not all trees may have returned.
-struct InTrees {
-  Real probability;
-  std::vector<bool> returned_by;
-};
-
-InTrees in_trees(const Forest& forest, RowView x, const SearchParams& params, LabelId label,
-                 std::span<const ScoredLabel> best, std::optional<Real> by_all, SearchScratch& scratch) {
-  const auto found = std::ranges::find(best, label, &ScoredLabel::label);
-  if (found == best.end()) {
-    return {by_all.value_or(Real{0}), std::vector<bool>(forest.trees.size(), by_all.has_value())};
-  }
-  return {found->probability, forest.returning(label, x, params, scratch)};
-}
-
-/// Without a label memory: the trees alone, possibly calibrated.
+/// Without a label memory: the trees alone, possibly calibrated. All trees count, unless the label is among the best
+/// ones, which some trees may not have returned.
 void explain_by_trees(const ModelState& state, RowView x, std::optional<Real> by_all, SearchScratch& scratch,
                       Explanation& result) {
   const SearchParams params{.top_k = kCompared, .threshold = 0, .beam = 0};
-  result.ranked = state.forest.search(x, params, scratch);
-  const auto [probability, returned_by] =
-      in_trees(state.forest, x, params, result.label, result.ranked, by_all, scratch);
-  result.probability = probability;
-  result.steps.push_back({"probability by the trees", {}, probability});
+  const std::vector<ScoredLabel> best = state.forest.search(x, params, scratch);
+  const auto found = std::ranges::find(best, result.label, &ScoredLabel::label);
+  const bool is_best = found != best.end();
+  const Real probability = is_best ? found->probability : by_all.value_or(Real{0});
+  const std::vector<bool> returned_by = is_best ? state.forest.returning(result.label, x, params, scratch)
+                                                : std::vector<bool>(result.trees.size(), by_all.has_value());
   for (std::size_t i = 0; i < result.trees.size(); ++i) {
     result.trees[i].counts = returned_by[i];
   }
+  result.probability = probability;
+  result.ranked = best;
+  result.steps.push_back({"probability by the trees", {}, probability});
   if (state.calibration) {
     const TreeCalibration& calibration = **state.calibration;
-    const std::vector<ScoredLabel> best = result.ranked;
     for (ScoredLabel& each : result.ranked) {
       each.probability = calibration.calibrated(each.probability, best);
     }

@@ -3,6 +3,7 @@
 #include "ranking/label_ranker.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <iterator>
@@ -102,6 +103,15 @@ bool LabelRanker::observes(std::uint64_t number) {
 }
 
 const LabelRanker::RankingModel& LabelRanker::model_for(std::uint32_t count) const { return models_[bucket(count)]; }
+
+/// The name of the score by model_for(), for people.
+const char* LabelRanker::score_name(std::uint32_t count) {
+  static constexpr std::array<const char*, kBuckets> kNames = {
+      "score, by the model for labels with one example", "score, by the model for labels with 2 or 3 examples",
+      "score, by the model for labels with 4 to 7 examples", "score, by the model for labels with 8 to 15 examples",
+      "score, by the model for labels with 16 or more examples"};
+  return kNames[bucket(count)];
+}
 
 /// How the trees are searched for n candidates.
 SearchParams LabelRanker::tree_search(const Forest& forest, std::size_t n, std::size_t beam,

@@ -101,6 +101,7 @@ class LabelRanker {
   };
 
   const RankingModel& model_for(std::uint32_t count) const;
+  static const char* score_name(std::uint32_t count);
   static SearchParams tree_search(const Forest& forest, std::size_t n, std::size_t beam, const LabelFilter* filter);
   static SearchParams first_tree_search(const Forest& forest);
   void add_candidate(LabelId label, Real probability, Scratch& scratch) const;

@@ -32,7 +32,7 @@ ExplainedSteps LabelRanker::explain_candidate(const Scratch& scratch, std::size_
   const Candidate& candidate = scratch.candidates[i];
   const CandidateFeatures& weights = model_for(candidate.count).weights();
   const CandidateFeatures& features = scratch.features[i];
-  ExplainedSteps steps{{"score", {}, score(scratch, i)}};
+  ExplainedSteps steps{{score_name(candidate.count), {}, score(scratch, i)}};
   for (std::size_t f = 0; f < kCandidateFeatures; ++f) {
     steps[0].terms.push_back({kCandidateFeatureNames[f], features[f], weights[f], weights[f] * features[f]});
   }

@@ -105,7 +105,7 @@ def _features_of(parts: _Parts) -> Iterable[int]:
 
 
 def _tree_probability(parts: _Parts) -> float:
-    """Return the probability by the trees that was used; of a row without known features, that of the first tree."""
+    """Return the probability by the trees that was used; if none was, the mean over the trees."""
     if parts["memory"] is not None:
         return float(parts["memory"]["tree_probability"])
     if parts["steps"][0][0] == "probability by the trees":
