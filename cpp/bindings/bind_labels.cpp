@@ -165,7 +165,7 @@ LabelDescription description_of(const Inputs& input) {
 
 /// Each operation is a tuple (kind, label, other or None, description or None); a description has the form of an
 /// example.
-void change_labels(OnlineModel& model, const nb::list& operations) {
+void change_labels(OnlineModel& model, const nb::typed<nb::list, nb::any>& operations) {
   std::vector<LabelOperation> parsed;
   std::deque<PythonInputs> descriptions;  // they own what the operations refer to, as the tuples do
   for (const nb::handle each : operations) {

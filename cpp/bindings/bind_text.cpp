@@ -63,19 +63,11 @@ Matrix transform(const LockedTextFeatures& text, const TextObjects& objects) {
   }));
 }
 
-/// Names of character n-grams begin with '~', those of further features with ':', which no word contains. With
-/// hash_bits, names are numbers.
 NameObjects names(const LockedTextFeatures& text) {
   const Shared<TextFeatures> features = without_gil([&] { return text.snapshot(); });
   nb::list result;
   for (std::uint32_t id = 0; id < features->terms().size(); ++id) {
-    const Term term = features->terms().term(id);
-    const bool is_further = term.text.starts_with(TextFeatures::kFurther);
-    const bool is_number = is_further && term.text.substr(1).starts_with(TextFeatures::kFurther);
-    const std::size_t n_marks = is_number ? 2 : is_further ? 1 : 0;
-    const std::string shown = (term.is_chars ? "~" : is_further ? ":" : "") + std::string(term.text.substr(n_marks));
-    result.append(features->params().hash_bits > 0 ? nb::object(nb::int_(term.hash))
-                                                   : nb::object(nb::str(shown.data(), shown.size())));
+    result.append(term_name(*features, id));
   }
   return NameObjects(result);
 }

@@ -53,6 +53,18 @@ nb::object from_name(const Name& name) {
   return name.is_text() ? nb::object(nb::str(name.text.data(), name.text.size())) : nb::object(nb::int_(name.number));
 }
 
+nb::object term_name(const TextFeatures& features, FeatureId id) {
+  const Term term = features.terms().term(id);
+  if (features.params().hash_bits > 0) {
+    return nb::int_(term.hash);
+  }
+  const bool is_further = term.text.starts_with(TextFeatures::kFurther);
+  const bool is_number = is_further && term.text.substr(1).starts_with(TextFeatures::kFurther);
+  const std::size_t n_marks = is_number ? 2 : is_further ? 1 : 0;
+  const std::string name = (term.is_chars ? "~" : is_further ? ":" : "") + std::string(term.text.substr(n_marks));
+  return nb::str(name.data(), name.size());
+}
+
 PythonNames::PythonNames(nb::handle names) {
   if (nb::isinstance<nb::list>(names)) {
     owners_ = nb::steal<nb::list>(PyList_GetSlice(names.ptr(), 0, PY_SSIZE_T_MAX));

@@ -51,6 +51,10 @@ Name to_name(nb::handle object);
 
 nb::object from_name(const Name& name);
 
+/// The name of a feature of texts. Names of character n-grams begin with '~', those of further features with ':', which
+/// no word contains. With hash_bits, names are numbers.
+nb::object term_name(const TextFeatures& features, FeatureId id);
+
 /// Names from a list of str and int, or from an array of int32, which must outlive this object. The list is copied to
 /// keep its elements alive: an element's __index__ may change the original, and so may other threads.
 class PythonNames {

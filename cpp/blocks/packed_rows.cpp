@@ -51,6 +51,17 @@ std::uint32_t count_cells(std::span<const MaskWord> mask) { return static_cast<s
 
 }  // namespace
 
+Real PackedRows::weight(std::uint32_t offset, Column column) const {
+  const Row found = row(offset);
+  const std::uint32_t word = column / kWordColumns;
+  const MaskWord bit = MaskWord{1} << (column % kWordColumns);
+  if ((found.mask[word] & bit) != 0) {
+    return found.weight(count_cells({found.mask, word}) + count_bits(found.mask[word] & (bit - 1)));
+  }
+  const bool is_pending = (PendingColumns(found.mask, mask_words_).in(word)&bit) != 0;
+  return is_pending ? inverse_weight(found.weight(0)) : Real{0};
+}
+
 void PackedRows::Row::set(std::uint32_t i, Real weight, Real accumulator) const {
   if (halves != nullptr) {
     halves[i] = to_half(weight);

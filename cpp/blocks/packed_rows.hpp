@@ -73,6 +73,9 @@ class PackedRows {
   Row row(std::uint32_t offset) const { return taken_apart(words(offset)); }
   Row taken_apart(MaskWord* words) const;
 
+  /// The weight of a column in the row at this offset; 0 if it has none.
+  Real weight(std::uint32_t offset, Column column) const;
+
   /// Length of a row with `count` cells, in words.
   std::size_t n_words(std::uint32_t count) const;
 

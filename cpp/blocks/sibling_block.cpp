@@ -99,6 +99,16 @@ std::span<const Real> SiblingBlock::child_scores(RowView x, BlockScratch& scratc
   return std::span<const Real>(scratch.scores).subspan(column_of(0), n_children_);
 }
 
+std::vector<Real> SiblingBlock::child_weights(Column child, RowView x) const {
+  std::vector<Real> weights;
+  weights.reserve(x.size());
+  for (const FeatureId feature : x.features) {
+    const std::uint32_t offset = rows_.find(feature);
+    weights.push_back(offset == kNone ? Real{0} : rows_.weight(offset, column_of(child)));
+  }
+  return weights;
+}
+
 /// Marks the columns to update; false if there is none.
 template <class IsActive>
 bool SiblingBlock::find_active(BlockScratch& scratch, IsActive is_active) const {

@@ -106,6 +106,9 @@ class SiblingBlock {
   std::vector<Cell> child_cells(Column child) const { return cells(column_of(child)); }
   std::vector<Cell> auxiliary_cells() const { return cells(kAuxiliary); }
 
+  /// The weight of each feature of x in a child's classifier, in the order of x; 0 where the classifier has none.
+  std::vector<Real> child_weights(Column child, RowView x) const;
+
   /// Calls visit(feature, words) for each non-empty row, by ascending feature and packed anew, so that a saved block
   /// does not depend on its memory layout.
   using VisitRow = std::function<void(FeatureId, std::span<const MaskWord>)>;

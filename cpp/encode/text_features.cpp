@@ -15,6 +15,7 @@
 #include "base/math.hpp"
 #include "base/random.hpp"
 #include "encode/row_builder.hpp"
+#include "encode/word_sources.hpp"
 
 namespace oplt {
 
@@ -157,26 +158,32 @@ TextFeatures TextFeatures::load(const ArrayReader& in, const std::string& prefix
   return features;
 }
 
-/// Finds the terms of a text. Sorts the known ones by id.
-///
-/// The table is larger than the CPU caches, and a lookup of one term after the other would mostly wait for memory. So
-/// each step is done for all terms, prefetching what the next step reads.
-void TextFeatures::read(std::string_view text, TextRow& row) const {
+/// Calls take(term) for each occurrence of a term in a text, known or not. The terms are views of row.words, or of
+/// row.chunks for character n-grams of chunks.
+template <class Take>
+void TextFeatures::for_each_term(std::string_view text, TextRow& row, Take take) const {
   row.words.split(text, params_.words);
   const bool of_chunks = params_.max_chars > 0 && params_.words == WordRule::kSymbols;
   if (of_chunks) {
     row.chunks.split(text, WordRule::kBlanks);
   }
   const Words& spelt = of_chunks ? row.chunks : row.words;
-  row.keys.clear();
-  const auto take = [&](const Term& term) {
-    row.keys.push_back(terms_.key(term));
-    terms_.prefetch_slot(row.keys.back());
-  };
   for_each_of_words(row.words, params_, take);
   for (std::size_t i = 0; params_.max_chars > 0 && i < spelt.size(); ++i) {
     for_each_of_chars(spelt.padded(i), params_, take);
   }
+}
+
+/// Finds the terms of a text. Sorts the known ones by id.
+///
+/// The table is larger than the CPU caches, and a lookup of one term after the other would mostly wait for memory. So
+/// each step is done for all terms, prefetching what the next step reads.
+void TextFeatures::read(std::string_view text, TextRow& row) const {
+  row.keys.clear();
+  for_each_term(text, row, [&](const Term& term) {
+    row.keys.push_back(terms_.key(term));
+    terms_.prefetch_slot(row.keys.back());
+  });
   for (const Term& key : row.keys) {
     terms_.prefetch_entry(key);
   }
@@ -328,6 +335,35 @@ void TextFeatures::find_further(const NamedRows& rows, std::size_t i, TextRow& r
       row.frequencies.push_back(0);
     }
   }
+}
+
+std::vector<TermSpan> TextFeatures::occurrences(std::string_view text) const {
+  TextRow row;
+  std::vector<std::pair<Term, FeatureId>> known;
+  for_each_term(text, row, [&](const Term& term) {
+    if (const FeatureId id = terms_.find(terms_.key(term)); id != kNone) {
+      known.emplace_back(term, id);
+    }
+  });
+  const WordSources of_words(text, row.words);
+  const bool of_chunks = row.chunks.size() > 0;
+  const WordSources of_spelt(text, of_chunks ? row.chunks : row.words);
+  std::vector<TermSpan> found;
+  for (const auto& [term, id] : known) {
+    const auto [begin, end] = (term.is_chars ? of_spelt : of_words).of(term.text);
+    found.push_back({id, begin, end, std::string(term.text), term.is_chars});
+  }
+  return found;
+}
+
+std::vector<FeatureId> TextFeatures::further_ids(const NamedRows& rows, std::size_t i) const {
+  TextRow row;
+  list_further(rows, i, row);
+  std::vector<FeatureId> ids;
+  for (const auto& [key, value] : row.further) {
+    ids.push_back(terms_.find(key));
+  }
+  return ids;
 }
 
 TextMatrix TextFeatures::learn_many(Texts texts) {

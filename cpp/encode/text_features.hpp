@@ -76,6 +76,15 @@ struct RecordedTexts {
   std::span<const EncodedExample> examples;
 };
 
+/// Where a known term occurs in a text.
+struct TermSpan {
+  FeatureId feature;
+  std::size_t begin;  // in bytes
+  std::size_t end;
+  std::string term;  // as the text has it, case folded
+  bool is_chars;
+};
+
 /// Maps texts to features, and grows with them: each term has an id and the number of texts that contain it.
 ///
 /// The value of a term is tf · idf. tf is f, the number of occurrences in the text, or 1 + ln f if sublinear. idf is
@@ -100,6 +109,12 @@ class TextFeatures {
   /// Computes the row of a text from the current counts. Unknown terms are left out.
   void find(std::string_view text, TextRow& row) const;
 
+  /// All occurrences of known terms in a text. With hash_bits, this is how a term can be found again.
+  std::vector<TermSpan> occurrences(std::string_view text) const;
+
+  /// The ids of the further features of example i, in their order; kNone for those unknown.
+  std::vector<FeatureId> further_ids(const NamedRows& rows, std::size_t i) const;
+
   /// Adds the further features of example i to the row of its text, which is scaled to norm 1 first. They are stored as
   /// terms that no text can contain, and their values are used unchanged. learn_further() counts them as part of the
   /// text that was learnt last.
@@ -119,6 +134,8 @@ class TextFeatures {
   void check() const { terms_.check(); }
 
  private:
+  template <class Take>
+  void for_each_term(std::string_view text, TextRow& row, Take take) const;
   void read(std::string_view text, TextRow& row) const;
   void look_up(TextRow& row) const;
   void list_further(const NamedRows& rows, std::size_t i, TextRow& row) const;

@@ -30,6 +30,10 @@ class Words {
 
   std::size_t size() const { return words_.size(); }
 
+  /// Everything from the first word to the last one. All views that sequence() and padded() return are part of it,
+  /// except for a space before and after it.
+  std::string_view all() const { return words_.empty() ? std::string_view() : sequence(0, words_.size()); }
+
   /// Words i, i + 1, …, i + n - 1, a space between them.
   std::string_view sequence(std::size_t i, std::size_t n) const {
     return {buffer_.data() + words_[i].begin, words_[i + n - 1].end - words_[i].begin};

@@ -27,20 +27,18 @@ SearchParams asked_of_each(const SearchParams& params, std::size_t n_trees) {
   return asked;
 }
 
-/// The mean probability of each label. Sums in double precision and ascending order, so that the order of the trees
-/// does not matter.
+/// The mean probability of each label.
 std::vector<ScoredLabel> mean_of(std::vector<ScoredLabel> named, std::size_t n_trees) {
   std::sort(named.begin(), named.end(), [](const ScoredLabel& a, const ScoredLabel& b) {
     return a.label != b.label ? a.label < b.label : a.probability < b.probability;
   });
   std::size_t n = 0;
-  for (std::size_t i = 0; i < named.size();) {
+  for (std::size_t i = 0, end = 0; i < named.size(); i = end) {
     const LabelId label = named[i].label;
-    double sum = 0.0;
-    for (; i < named.size() && named[i].label == label; ++i) {
-      sum += static_cast<double>(named[i].probability);
+    while (end < named.size() && named[end].label == label) {
+      ++end;
     }
-    named[n++] = {label, static_cast<Real>(sum / static_cast<double>(n_trees))};
+    named[n++] = {label, mean_of_trees(std::span<const ScoredLabel>(named).subspan(i, end - i), n_trees)};
   }
   named.resize(n);
   return named;
@@ -72,6 +70,26 @@ std::vector<ScoredLabel> Forest::search(RowView x, const SearchParams& params, S
     named.insert(named.end(), found.begin(), found.end());
   }
   return best_of(mean_of(std::move(named), trees.size()), params);
+}
+
+// In double precision and ascending order, so that the order of the trees does not matter.
+Real mean_of_trees(std::span<const ScoredLabel> ascending, std::size_t n_trees) {
+  double sum = 0.0;
+  for (const ScoredLabel& each : ascending) {
+    sum += static_cast<double>(each.probability);
+  }
+  return static_cast<Real>(sum / static_cast<double>(n_trees));
+}
+
+std::vector<bool> Forest::returning(LabelId label, RowView x, const SearchParams& params,
+                                    SearchScratch& scratch) const {
+  const SearchParams asked = trees.size() == 1 ? params : asked_of_each(params, trees.size());
+  std::vector<bool> result;
+  for (std::size_t i = 0; i < trees.size(); ++i) {
+    const std::vector<ScoredLabel> found = oplt::search(trees[i], x, asked, scratch, i);
+    result.push_back(std::ranges::find(found, label, &ScoredLabel::label) != found.end());
+  }
+  return result;
 }
 
 std::uint32_t Forest::depth() const {

@@ -28,6 +28,9 @@ struct Forest {
   /// counts as 0 for that tree.
   std::vector<ScoredLabel> search(RowView x, const SearchParams& params, SearchScratch& scratch) const;
 
+  /// For each tree, whether it returns the label, so that search() counts its probability.
+  std::vector<bool> returning(LabelId label, RowView x, const SearchParams& params, SearchScratch& scratch) const;
+
   const Plt& first() const { return trees.front(); }
   /// One more than the largest id of a label in the trees.
   std::uint32_t label_bound() const { return first().tree().label_bound(); }
@@ -44,5 +47,8 @@ struct Forest {
   /// Throws FormatError unless the forest is consistent with a model that has this number of features.
   void check(std::uint32_t n_features) const;
 };
+
+/// The mean over all trees of the probabilities of one label, given by those trees that count, in ascending order.
+Real mean_of_trees(std::span<const ScoredLabel> ascending, std::size_t n_trees);
 
 }  // namespace oplt

@@ -22,6 +22,18 @@ Link link_of(const LearningParams& learning) {
   return std::holds_alternative<ArowParams>(learning) ? Link::kSteepSigmoid : Link::kSigmoid;
 }
 
+std::optional<Real> slope_of(Link link) {
+  switch (link) {
+    case Link::kSigmoid:
+      return Real{1};
+    case Link::kSteepSigmoid:
+      return kSteepness;
+    case Link::kSquaredHinge:
+      break;
+  }
+  return std::nullopt;
+}
+
 Plt::Plt(LabelTree tree, std::uint64_t random_state) : tree_(std::move(tree)), random_(random_state) {
   Blocks& blocks = blocks_.write();
   Buffer<BlockId>& block_of = block_of_.write();
@@ -54,10 +66,19 @@ std::span<const Real> Plt::child_probabilities(NodeId v, RowView x, NodeScratch&
   return to_probabilities(block(v).child_scores(x, scratch.block), scratch);
 }
 
+// The root is the only child of its own block, at position 0, as in the tree.
+Real Plt::score(NodeId v, RowView x, NodeScratch& scratch) const {
+  return block_with(v).child_scores(x, scratch.block)[tree_->node(v).position];
+}
+
+std::vector<Real> Plt::weights(NodeId v, RowView x) const {
+  return block_with(v).child_weights(tree_->node(v).position, x);
+}
+
 std::span<const Real> Plt::to_probabilities(std::span<const Real> scores, NodeScratch& scratch) const {
   scratch.probabilities.resize(scores.size());
-  const auto apply = [&](auto link) {
-    std::transform(scores.begin(), scores.end(), scratch.probabilities.begin(), link);
+  const auto apply = [&](auto to_probability) {
+    std::transform(scores.begin(), scores.end(), scratch.probabilities.begin(), to_probability);
   };
   switch (link_) {
     case Link::kSigmoid:

@@ -29,6 +29,9 @@ enum class Link : std::uint8_t {
 /// The link for classifiers that were trained by this rule.
 Link link_of(const LearningParams& learning);
 
+/// The factor that turns a score into log-odds; nullopt if the link has none.
+std::optional<Real> slope_of(Link link);
+
 /// Working memory of one predicting thread.
 struct NodeScratch {
   BlockScratch block;
@@ -53,6 +56,13 @@ class Plt {
 
   /// P(child | v, x) of the children of v in their order; valid until the next use of `scratch`.
   std::span<const Real> child_probabilities(NodeId v, RowView x, NodeScratch& scratch) const;
+
+  /// The score of v's own classifier, from which its probability is computed, and the weights of the features of x in
+  /// it, in the order of x. The score is the sum of weight · value in this order, to the bit.
+  Real score(NodeId v, RowView x, NodeScratch& scratch) const;
+  std::vector<Real> weights(NodeId v, RowView x) const;
+
+  Link link() const { return link_; }
 
   const LabelTree& tree() const { return *tree_; }
   NodeId n_nodes() const { return tree_->n_nodes(); }
@@ -96,6 +106,9 @@ class Plt {
 
   std::span<const Real> to_probabilities(std::span<const Real> scores, NodeScratch& scratch) const;
   const SiblingBlock& root_block() const { return *(*blocks_)[kRootBlock]; }
+  const SiblingBlock& block_with(NodeId v) const {
+    return v == LabelTree::kRoot ? root_block() : block(tree_->node(v).parent);
+  }
   std::vector<BlockId> blocks_by_node() const;
   void expect_fitting_blocks() const;
 

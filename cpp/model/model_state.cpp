@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/forks.hpp"
 #include "base/parallel.hpp"
+#include "model/predict_scratch.hpp"
 
 namespace oplt {
 
@@ -18,25 +19,9 @@ constexpr std::size_t kPollEvery = 256;  // rows
 constexpr const char* kHistory = "history";
 constexpr const char* kCounts = "labels/counts";
 
-/// Working memory of one predicting thread, for any model. Aligned so that no two share a cache line.
-struct alignas(64) PredictScratch {
-  Encoder::Scratch encoder;
-  RowBuilder row_builder;
-  LabelRanker::Scratch ranking;
-};
-
-/// The scratch of the calling thread, kept between calls because allocating it takes longer than a single prediction.
-/// Not for helpers: the process is aborted if memory runs out when a new thread first uses a thread_local variable.
-PredictScratch& own_scratch() {
-  static thread_local PredictScratch scratch;
-  return scratch;
-}
-
 std::vector<ScoredLabel> predict_row(const ModelState& state, const Inputs& x, std::size_t i,
                                      const SearchParams& params, PredictScratch& scratch) {
-  const EncodedFeatures features = state.encoder->find(x, i, scratch.encoder);
-  scratch.row_builder.clear();
-  const RowView row = scratch.row_builder.build(features.ids, features.values, state.rows);
+  const RowView row = row_of(state, x, i, scratch);
   if (state.ranker) {
     return (*state.ranker)->rank(state.forest, row, params, scratch.ranking);
   }
@@ -66,7 +51,7 @@ Predictions ModelState::predict(const Inputs& x, const SearchParams& asked, std:
   params.filter = asked.filter != nullptr ? asked.filter : params.shown;
   LeftInChild<std::vector<std::vector<ScoredLabel>>> found(x.size());
   LeftInChild<std::vector<PredictScratch>> of_helpers(std::max<std::size_t>(std::min(threads, x.size()), 1) - 1);
-  PredictScratch& own = own_scratch();
+  PredictScratch& own = scratch_of_thread();
   std::size_t since_poll = 0;
   parallel_for(x.size(), threads, [&](std::size_t i, std::size_t worker) {
     if (poll && worker == 0 && ++since_poll == kPollEvery) {  // worker 0 is the calling thread

@@ -51,6 +51,30 @@ enum CandidateFeature : std::size_t {
 
 using CandidateFeatures = std::array<double, kCandidateFeatures>;
 
+/// For people, by feature.
+inline constexpr std::array<const char*, kCandidateFeatures> kCandidateFeatureNames = {
+    "constant",
+    "tree: log probability",
+    "tree: log-odds",
+    "tree: probability",
+    "tree: log probability, compared with the best",
+    "tree: log rank",
+    "memory: log cosine",
+    "memory: cosine",
+    "memory: log cosine, compared with the best",
+    "memory: standard deviations from the best cosine",
+    "memory: log rank by cosine",
+    "memory: log coverage",
+    "memory: log coverage, compared with the best",
+    "memory: log mean share",
+    "memory: log mean share, compared with the best",
+    "memory: log largest share",
+    "log number of examples",
+    "log number of examples since its last one",
+    "recent examples: share of votes",
+    "recent examples: nearness",
+};
+
 /// The prior: weights of a model that trusts the tree, and somewhat more the label memory, which is good from a label's
 /// first example on.
 CandidateFeatures trusting_weights();

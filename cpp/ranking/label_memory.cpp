@@ -392,8 +392,31 @@ std::size_t LabelMemory::memory_bytes() const {
          totals_.memory_bytes();
 }
 
+bool LabelMemory::is_comparable(LabelId label, const Query& query) const {
+  return knows(label) && query.norm_ >= kLeastNorm && labels_[label].norm >= kLeastNorm;
+}
+
+std::vector<SimilarityPart> LabelMemory::parts(LabelId label, const Query& query) const {
+  std::vector<SimilarityPart> found;
+  if (!is_comparable(label, query)) {
+    return found;
+  }
+  const Label& entry = labels_[label];
+  visit_common(cells_[label], query, [&](const Cell& cell, const Query::Weight& of_row) {
+    if (const Real weight = weights_[cell.feature]; of_row.product != 0 && cell.sum != 0) {
+      found.push_back({.feature = cell.feature,
+                       .value = of_row.product / (weight * weight),
+                       .weight = weight,
+                       .mean = cell.sum / static_cast<Real>(std::max(entry.count, 1U)),
+                       .cosine = of_row.product * cell.sum / (query.norm_ * entry.norm),
+                       .share = of_row.share * std::abs(cell.sum)});
+    }
+  });
+  return found;
+}
+
 Similarity LabelMemory::similarity(LabelId label, const Query& query) const {
-  if (!knows(label) || query.norm_ < kLeastNorm || labels_[label].norm < kLeastNorm) {
+  if (!is_comparable(label, query)) {
     return {0, 0, 0, 0};
   }
   Real product = 0;

@@ -26,6 +26,16 @@ struct Similarity {
   Real largest_share;  // maximum over the features of the row
 };
 
+/// What one feature of a row adds to the similarity of a label.
+struct SimilarityPart {
+  FeatureId feature;
+  Real value;   // of the row, scaled to norm 1
+  Real weight;  // inverse label frequency
+  Real mean;    // the mean value of the feature in the label's examples, each scaled to norm 1 and times its weight
+  Real cosine;  // its part of the cosine
+  Real share;   // the label's share of the feature
+};
+
 /// Stores the centroid of each label: the sum of its examples' rows, and of its descriptions, each scaled to norm 1. It
 /// finds a label from its first example on, when the label's classifiers in the tree have had hardly any updates.
 ///
@@ -119,6 +129,9 @@ class LabelMemory {
   /// Whether the label has features.
   bool knows(LabelId label) const { return label < labels_.size() && !cells_[label].empty(); }
 
+  /// The features that row and label have in common, ascending; their cosines sum to that of similarity().
+  std::vector<SimilarityPart> parts(LabelId label, const Query& query) const;
+
   /// Number of examples of the label.
   std::uint32_t count(LabelId label) const { return label < labels_.size() ? labels_[label].count : 0; }
 
@@ -165,6 +178,7 @@ class LabelMemory {
     std::uint32_t count = 0;
   };
 
+  bool is_comparable(LabelId label, const Query& query) const;
   template <class Visit>
   void visit_common(std::span<const Cell> cells, const Query& query, Visit visit) const;
   void look_through_postings(Query& query) const;

@@ -3,6 +3,7 @@
 #include "ranking/label_ranker.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <iterator>
@@ -101,18 +102,47 @@ bool LabelRanker::observes(std::uint64_t number) {
   return number % period < kRun;
 }
 
+const LabelRanker::RankingModel& LabelRanker::model_for(std::uint32_t count) const { return models_[bucket(count)]; }
+
+/// The name of the score by model_for(), for people.
+const char* LabelRanker::score_name(std::uint32_t count) {
+  static constexpr std::array<const char*, kBuckets> kNames = {
+      "score, by the model for labels with one example", "score, by the model for labels with 2 or 3 examples",
+      "score, by the model for labels with 4 to 7 examples", "score, by the model for labels with 8 to 15 examples",
+      "score, by the model for labels with 16 or more examples"};
+  return kNames[bucket(count)];
+}
+
+/// How the trees are searched for n candidates.
+SearchParams LabelRanker::tree_search(const Forest& forest, std::size_t n, std::size_t beam,
+                                      const LabelFilter* filter) {
+  SearchParams params;
+  params.top_k = n;
+  params.filter = filter;
+  params.beam = beam > 0 ? beam : beam_for(n, forest.trees.size());
+  return params;
+}
+
+SearchParams LabelRanker::first_tree_search(const Forest& forest, const LabelFilter* shown) {
+  return tree_search(forest, kCandidates, 0, shown);
+}
+
+void LabelRanker::add_candidate(LabelId label, Real probability, Scratch& scratch) const {
+  scratch.candidates.push_back({.label = label,
+                                .probability = probability,
+                                .similarity = memory_.similarity(label, scratch.query),
+                                .count = memory_.count(label),
+                                .n_since = memory_.n_since(label),
+                                .votes = {}});
+}
+
 /// Adds the n best labels of the tree and of the memory that are not candidates yet.
 void LabelRanker::add_candidates(const Forest& forest, RowView x, std::size_t n, std::size_t beam,
                                  const LabelFilter* filter, Scratch& scratch) const {
   std::vector<Candidate>& candidates = scratch.candidates;
   const auto add = [&](LabelId label, Real probability) {
     if (!std::binary_search(scratch.known.begin(), scratch.known.end(), label)) {
-      candidates.push_back({.label = label,
-                            .probability = probability,
-                            .similarity = memory_.similarity(label, scratch.query),
-                            .count = memory_.count(label),
-                            .n_since = memory_.n_since(label),
-                            .votes = {}});
+      add_candidate(label, probability, scratch);
     }
   };
   const auto renew_known = [&] {
@@ -121,11 +151,7 @@ void LabelRanker::add_candidates(const Forest& forest, RowView x, std::size_t n,
                    [](const Candidate& candidate) { return candidate.label; });
     std::sort(scratch.known.begin(), scratch.known.end());
   };
-  SearchParams params;
-  params.top_k = n;
-  params.filter = filter;
-  params.beam = beam > 0 ? beam : beam_for(n, forest.trees.size());
-  for (const ScoredLabel& found : forest.search(x, params, scratch.search)) {
+  for (const ScoredLabel& found : forest.search(x, tree_search(forest, n, beam, filter), scratch.search)) {
     add(found.label, found.probability);
   }
   if (scratch.n_first == 0) {
@@ -173,7 +199,7 @@ bool LabelRanker::find_first(const Forest& forest, RowView x, std::size_t beam, 
 
 /// Never NaN, whatever the weights are, because sorting NaN is undefined behaviour.
 double LabelRanker::score(const Scratch& scratch, std::size_t i) const {
-  const double score = models_[bucket(scratch.candidates[i].count)].score(scratch.features[i]);
+  const double score = model_for(scratch.candidates[i].count).score(scratch.features[i]);
   return std::min(kMostScore, std::max(-kMostScore, score));  // in this order, NaN becomes -kMostScore
 }
 
@@ -312,12 +338,10 @@ std::vector<ScoredLabel> LabelRanker::probabilities_of_first(std::span<const Jud
   return ranked;
 }
 
-/// Adds further candidates to the ranked ones. They are at most as probable as the last one that keeps its rank; if no
-/// example had more than one label, each gets at most an equal share of what the first candidates leave of 1.
-std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x, const SearchParams& params,
-                                                std::vector<ScoredLabel> ranked, std::span<const Judged> first,
-                                                Scratch& scratch) const {
-  const std::size_t n_labels = label_bound(forest);
+/// Further candidates are at most as probable as the last one that keeps its rank; if no example had more than one
+/// label, each gets at most an equal share of what the first candidates leave of 1.
+LabelRanker::Limit LabelRanker::limit_of_further(std::span<const ScoredLabel> ranked, std::span<const Judged> first,
+                                                 std::size_t n_labels) const {
   Real most = 1;
   if (n_of_several_ == 0 && n_labels > ranked.size()) {
     double sum = 0;
@@ -326,9 +350,21 @@ std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x,
     }
     most = static_cast<Real>(std::max(0.0, kWhole - sum) / static_cast<double>(n_labels - ranked.size()));
   }
+  const std::size_t last_sure = std::min(kSurePlaces, ranked.size()) - 1;
+  return {std::min(most, ranked[last_sure].probability), first[last_sure].logit};
+}
+
+Real LabelRanker::Limit::operator()(const Judged& each) const {
+  return std::min(probability, sigmoid(static_cast<Real>(std::min(logit, each.logit))));
+}
+
+/// Adds further candidates to the ranked ones.
+std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x, const SearchParams& params,
+                                                std::vector<ScoredLabel> ranked, std::span<const Judged> first,
+                                                Scratch& scratch) const {
+  const std::size_t n_labels = label_bound(forest);
+  const Limit limited = limit_of_further(ranked, first, n_labels);
   const std::size_t n_kept = std::min(kSurePlaces, ranked.size());
-  most = std::min(most, ranked[n_kept - 1].probability);
-  const double least_sure = first[n_kept - 1].logit;
   std::vector<std::pair<ScoredLabel, double>> rest;  // with their log-odds, because probabilities may tie
   for (std::size_t i = n_kept; i < ranked.size(); ++i) {
     rest.emplace_back(ranked[i], first[i].logit);
@@ -342,8 +378,7 @@ std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x,
     any_above = false;
     for (std::size_t i = begin; i < scratch.candidates.size(); ++i) {
       const Judged each = judged(scratch, i);
-      const Real probability = sigmoid(static_cast<Real>(std::min(least_sure, each.logit)));
-      rest.push_back({{each.label, std::min(most, probability)}, each.logit});
+      rest.push_back({{each.label, limited(each)}, each.logit});
       any_above = any_above || rest.back().first.probability >= params.threshold;
     }
     if (params.top_k > 0 || n >= n_allowed) {
@@ -367,12 +402,17 @@ std::size_t LabelRanker::label_bound(const Forest& forest) const {
   return std::max<std::size_t>(forest.label_bound(), memory_.n_labels());
 }
 
+/// The probability of a label in a row without known features.
+Real LabelRanker::base_rate(LabelId label) const {
+  const std::uint32_t count = memory_.count(label);
+  return count > 0 ? static_cast<Real>(frequency(count) * kWhole) : Real{0};
+}
+
 std::vector<ScoredLabel> LabelRanker::most_frequent(std::size_t n_labels, const SearchParams& params) const {
   std::vector<ScoredLabel> all;
   for (LabelId label = 0; label < n_labels; ++label) {
     if (is_allowed(label, params)) {
-      const std::uint32_t count = memory_.count(label);
-      all.push_back({label, count > 0 ? static_cast<Real>(frequency(count) * kWhole) : Real{0}});
+      all.push_back({label, base_rate(label)});
     }
   }
   return best_of(all, params);

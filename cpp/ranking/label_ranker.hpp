@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "forest/search.hpp"
 #include "io/array_file.hpp"
 #include "ranking/candidate_features.hpp"
+#include "ranking/explained_ranking.hpp"
 #include "ranking/label_memory.hpp"
 #include "ranking/online_logistic.hpp"
 #include "ranking/pass_detector.hpp"
@@ -88,6 +90,12 @@ class LabelRanker {
   /// the base rates of the labels. The probability of a label does not depend on which others are allowed.
   std::vector<ScoredLabel> rank(const Forest& forest, RowView x, const SearchParams& params, Scratch& scratch) const;
 
+  /// Why a label has its probability in a row. It is the probability that rank() returns, or that it would return if
+  /// the label were the only one allowed. `by_trees` is the label's probability in the trees if all return it; nullopt
+  /// if it has no leaf.
+  ExplainedRanking explain(const Forest& forest, const LabelFilter* shown, RowView x, LabelId label,
+                           std::optional<Real> by_trees, Scratch& scratch) const;
+
   const LabelMemory& memory() const { return memory_; }
   std::size_t memory_bytes() const { return memory_.memory_bytes() + recent_.memory_bytes(); }
 
@@ -100,6 +108,22 @@ class LabelRanker {
   using RankingModel = OnlineLogistic<kCandidateFeatures>;
   using Judged = ScoreCalibration::Judged;
 
+  /// The limits of candidates beyond the first ones.
+  struct Limit {
+    Real probability;
+    double logit;
+
+    Real operator()(const Judged& each) const;
+  };
+
+  const RankingModel& model_for(std::uint32_t count) const;
+  static const char* score_name(std::uint32_t count);
+  static SearchParams tree_search(const Forest& forest, std::size_t n, std::size_t beam, const LabelFilter* filter);
+  static SearchParams first_tree_search(const Forest& forest, const LabelFilter* shown);
+  void add_candidate(LabelId label, Real probability, Scratch& scratch) const;
+  Limit limit_of_further(std::span<const ScoredLabel> ranked, std::span<const Judged> first,
+                         std::size_t n_labels) const;
+  ExplainedSteps explain_candidate(const Scratch& scratch, std::size_t i) const;
   bool find_first(const Forest& forest, RowView x, std::size_t beam, const LabelFilter* shown, Scratch& scratch) const;
   void add_candidates(const Forest& forest, RowView x, std::size_t n, std::size_t beam, const LabelFilter* filter,
                       Scratch& scratch) const;
@@ -115,6 +139,7 @@ class LabelRanker {
   std::vector<ScoredLabel> most_frequent(std::size_t n_labels, const SearchParams& params) const;
   std::size_t label_bound(const Forest& forest) const;
   double frequency(std::uint32_t count) const;
+  Real base_rate(LabelId label) const;
   void learn_ranking(const Example& example);
   void observe_thinned(const Forest& forest, const LabelFilter* shown, const Example& example);
 

@@ -3,6 +3,7 @@
 #include "ranking/score_calibration.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/math.hpp"
 
@@ -54,33 +55,79 @@ double log_of_sum(std::span<const double> scores) {
 ScoreCalibration::ScoreCalibration() : usual_({0.0, kScoreScale, 0.0, 0.0}), doubt_({0.0, 0.0, 0.0, 0.0, -1.0, 1.0}) {}
 
 /// The weights of the score and of the share may compensate each other, as long as the sum ascends with the score.
-double ScoreCalibration::usual_logit(double score, const Context& context) const {
+ScoreCalibration::UsualTerms ScoreCalibration::usual_terms(double score, const Context& context) const {
   const auto& [constant, slope, together, share] = usual_.weights();
   const double of_share = std::max(0.0, share);
-  const double of_score = std::max(kLeastSlope - of_share, slope);
-  return bounded_logit(constant + (together * context.together + of_score * score +
-                                   of_share * log_odds_of_share(score, context.together)) /
-                                      kScoreScale);
+  return {.constant = constant,
+          .together = context.together,
+          .of_together = together,
+          .score = score,
+          .of_score = std::max(kLeastSlope - of_share, slope),
+          .share = log_odds_of_share(score, context.together),
+          .of_share = of_share};
 }
+
+double ScoreCalibration::UsualTerms::sum() const {
+  return constant + (of_together * together + of_score * score + of_share * share) / kScoreScale;
+}
+
+ScoreCalibration::DoubtTerms ScoreCalibration::doubt_terms(double logit, double base_rate, double thinness) const {
+  const double frequent = std::min(kMostFrequent, base_rate);
+  const double u = thinness;
+  const Doubt::Features& w = doubt_.weights();
+  return {.constant = u * (w[0] + u * w[3]),
+          .logit = logit,
+          .belief = 1.0 + u * (w[1] + u * w[4]),
+          .rare = log_double(frequent / (1.0 - frequent)),
+          .frequency = u * (w[2] + u * w[5])};
+}
+
+double ScoreCalibration::DoubtTerms::bounded_belief() const { return std::max(kLeastBelief, belief); }
+
+double ScoreCalibration::DoubtTerms::bounded_frequency() const { return std::max(0.0, frequency); }
 
 ScoreCalibration::Judged ScoreCalibration::judged(LabelId label, double score, double base_rate,
                                                   const Context& context) const {
-  const double logit = usual_logit(score, context);
+  const double logit = bounded_logit(usual_terms(score, context).sum());
   const double u = context.thinness;
   if (u == 0) {
     return {label, score, {}, logit};
   }
-  const double frequent = std::min(kMostFrequent, base_rate);
-  const double rare = log_double(frequent / (1.0 - frequent));
-  const Doubt::Features& w = doubt_.weights();
-  const double belief = 1.0 + u * (w[1] + u * w[4]);
-  const double frequency = u * (w[2] + u * w[5]);
-  const double blended =
-      u * (w[0] + u * w[3]) + std::max(kLeastBelief, belief) * logit + std::max(0.0, frequency) * rare;
+  const DoubtTerms terms = doubt_terms(logit, base_rate, u);
   // A weight has no effect while its term is at the bound. Without this, the errors would push it ever further away.
-  const double x_logit = belief > kLeastBelief ? u * logit : 0.0;
-  const double x_rare = frequency >= 0 ? u * rare : 0.0;
-  return {label, score, {u, x_logit, x_rare, u * u, u * x_logit, u * x_rare}, bounded_logit(blended)};
+  const double x_logit = terms.belief > kLeastBelief ? u * logit : 0.0;
+  const double x_rare = terms.frequency >= 0 ? u * terms.rare : 0.0;
+  return {label, score, {u, x_logit, x_rare, u * u, u * x_logit, u * x_rare}, bounded_logit(terms.sum())};
+}
+
+ExplainedSteps ScoreCalibration::explain(double score, double base_rate, const Context& context) const {
+  ExplainedSteps steps;
+  const auto add = [&](const char* name, std::vector<ExplainedTerm> terms, double sum) {
+    steps.push_back({name, std::move(terms), sum});
+    if (bounded_logit(sum) != sum) {
+      steps.push_back({"log-odds, limited to the range from -30 to 30", {}, bounded_logit(sum)});
+    }
+  };
+  const auto term = [](const char* name, double value, double weight) {
+    return ExplainedTerm{name, value, weight, weight * value};
+  };
+  const auto scaled = [&](const char* name, double value, double weight) {
+    return term(name, value, weight / kScoreScale);
+  };
+  const UsualTerms usual = usual_terms(score, context);
+  add("log-odds",
+      {term("constant", 1.0, usual.constant), scaled("score", usual.score, usual.of_score),
+       scaled("log sum of all candidates' exponential scores", usual.together, usual.of_together),
+       scaled("log-odds of its share of this sum", usual.share, usual.of_share)},
+      usual.sum());
+  if (context.thinness > 0) {
+    const DoubtTerms doubt = doubt_terms(bounded_logit(usual.sum()), base_rate, context.thinness);
+    add("log-odds of an example with few known features",
+        {term("constant", 1.0, doubt.constant), term("log-odds", doubt.logit, doubt.bounded_belief()),
+         term("log-odds of the label's base rate", doubt.rare, doubt.bounded_frequency())},
+        doubt.sum());
+  }
+  return steps;
 }
 
 void ScoreCalibration::learn(std::span<const Judged> best, std::span<const LabelId> labels, const Context& context) {

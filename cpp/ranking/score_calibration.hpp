@@ -8,6 +8,7 @@
 
 #include "base/types.hpp"
 #include "io/array_file.hpp"
+#include "ranking/explained_step.hpp"
 #include "ranking/online_logistic.hpp"
 
 namespace oplt {
@@ -45,6 +46,9 @@ class ScoreCalibration {
   /// `base_rate` is that of the label.
   Judged judged(LabelId label, double score, double base_rate, const Context& context) const;
 
+  /// The steps from a score to the log-odds that judged() returns, which are the result of the last one.
+  ExplainedSteps explain(double score, double base_rate, const Context& context) const;
+
   /// Learns from the best candidates of an observed example, whose labels ascend.
   void learn(std::span<const Judged> best, std::span<const LabelId> labels, const Context& context);
 
@@ -57,7 +61,29 @@ class ScoreCalibration {
   void check() const;
 
  private:
-  double usual_logit(double score, const Context& context) const;
+  /// The summands of the usual log-odds: weights, bounded so that the order of the scores stays, and values.
+  struct UsualTerms {
+    double constant;
+    double together, of_together;
+    double score, of_score;
+    double share, of_share;
+
+    double sum() const;
+  };
+
+  /// Those of the log-odds for a row of which less is known. The weights of the last two have bounds.
+  struct DoubtTerms {
+    double constant;
+    double logit, belief;
+    double rare, frequency;
+
+    double bounded_belief() const;
+    double bounded_frequency() const;
+    double sum() const { return constant + bounded_belief() * logit + bounded_frequency() * rare; }
+  };
+
+  UsualTerms usual_terms(double score, const Context& context) const;
+  DoubtTerms doubt_terms(double logit, double base_rate, double thinness) const;
 
   Usual usual_;
   Doubt doubt_;

@@ -70,10 +70,31 @@ TreeCalibration::OfRow TreeCalibration::of_row(std::span<const ScoredLabel> best
   return {constant + sum * together(best), std::max(kLeastSlope, slope)};
 }
 
+double TreeCalibration::OfRow::logit(Real probability) const {
+  return std::clamp(constant + slope * log_odds(probability), -kMostLogit, kMostLogit);
+}
+
 /// In double precision, so that rounding errors are too small to reverse the order of two different probabilities.
 Real TreeCalibration::OfRow::operator()(Real probability) const {
-  const double logit = std::clamp(constant + slope * log_odds(probability), -kMostLogit, kMostLogit);
-  return static_cast<Real>(1.0 / (1.0 + exp_double(-logit)));
+  return static_cast<Real>(1.0 / (1.0 + exp_double(-logit(probability))));
+}
+
+ExplainedSteps TreeCalibration::explain(Real probability, std::span<const ScoredLabel> best) const {
+  const double sum = together(best);
+  const double of_sum = model_.weights()[2];
+  const OfRow of_this = of_row(best);
+  const double odds = log_odds(probability);
+  const double unbounded = of_this.constant + of_this.slope * odds;
+  ExplainedSteps steps{{"log-odds",
+                        {{"constant", 1.0, model_.weights()[0], model_.weights()[0]},
+                         {"log-odds by the trees", odds, of_this.slope, of_this.slope * odds},
+                         {"log sum of the five best probabilities", sum, of_sum, of_sum * sum}},
+                        unbounded}};
+  if (of_this.logit(probability) != unbounded) {
+    steps.push_back({"log-odds, limited to the range from -80 to 80", {}, of_this.logit(probability)});
+  }
+  steps.push_back({"probability", {}, of_this(probability)});
+  return steps;
 }
 
 /// By bisection: numbers from 0 on have the same order as their bits.

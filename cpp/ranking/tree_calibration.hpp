@@ -13,6 +13,7 @@
 #include "forest/forest.hpp"
 #include "forest/search.hpp"
 #include "io/array_file.hpp"
+#include "ranking/explained_step.hpp"
 #include "ranking/online_logistic.hpp"
 #include "ranking/pass_detector.hpp"
 
@@ -45,6 +46,12 @@ class TreeCalibration {
   std::vector<ScoredLabel> search(const Forest& forest, RowView x, const SearchParams& params,
                                   SearchScratch& scratch) const;
 
+  /// The steps from a probability by the trees to the one that search() returns, given the best labels by the trees.
+  ExplainedSteps explain(Real probability, std::span<const ScoredLabel> best) const;
+
+  /// That probability.
+  Real calibrated(Real probability, std::span<const ScoredLabel> best) const { return of_row(best)(probability); }
+
   void save(ArrayWriter& out, const std::string& prefix) const;
   static TreeCalibration load(const ArrayReader& in, const std::string& prefix);
   /// Throws FormatError unless the state is possible in a model that has learned this many examples.
@@ -58,6 +65,7 @@ class TreeCalibration {
     double constant;
     double slope;
 
+    double logit(Real probability) const;
     Real operator()(Real probability) const;
 
     /// The smallest number that is mapped to `calibrated` or more; above 1 if there is none.

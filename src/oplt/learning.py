@@ -250,7 +250,8 @@ class OnlineLearner(Predictor):
                     hint="Pass features= instead of text=.",
                 )
             return self._as_row(features or {}).to_core()
-        return self._as_row(text or "" if features is None else {**features, TEXT: text or ""}).to_core()
+        x: Any = text if features is None else {**features, TEXT: "" if text is None else text}
+        return self._as_row(x).to_core()
 
     @property
     def has_history(self) -> bool:

@@ -11,10 +11,11 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from oplt import _core, inspection, persistence
+from oplt import _core, explanation, inspection, persistence
 from oplt._typing import IdArray, Label, PointerArray, Row, Rows
 from oplt.checks import count, refuse
 from oplt.errors import InvalidParameterError
+from oplt.explanation import Explanation
 from oplt.feature_kinds import FeatureKinds
 from oplt.inspection import Inspection
 from oplt.labels import Labels
@@ -147,6 +148,38 @@ class Predictor:
         'dog'
         """
         return self._predict(self._as_rows(X), self._question(k, threshold, beam, allow, deny), self._threads)
+
+    def explain(self, x: Row | str, label: Label | None = None) -> Explanation:
+        """Explain why a label has its probability for one example.
+
+        Parameters
+        ----------
+        x
+            The example, as for `predict_one`.
+        label
+            The label, predicted or not. If not given, the most probable one.
+
+        Returns
+        -------
+        The path to the label in each tree, the evidence of the label memory, how both are weighed, and how the label
+        compares with the best one. `str` formats it for a terminal. Its probability is exactly the one of
+        ``predict_one(x, k)`` if that returns the label, for `k` up to 10 (without a label memory, up to 20), and
+        otherwise that of ``predict_one(x, k=1, allow=[label])``.
+
+        Examples
+        --------
+        >>> from oplt import OnlinePLT
+        >>> model = OnlinePLT(features="text")
+        >>> model.learn_many(["It purrs softly", "It barks"], ["cat", "dog"])
+        >>> found = model.explain("It purrs", "cat")
+        >>> found.probability == dict(model.predict_one("It purrs"))["cat"]
+        True
+        >>> found.memory.features[0].feature
+        'purrs'
+        """
+        text = self._settings.features
+        hashed = text is not None and text.hash_bits is not None
+        return explanation.explain(self._state(), self._as_row(x), label, hashed=hashed)
 
     @property
     def thresholds(self) -> Thresholds | None:

@@ -143,6 +143,8 @@ def _call_api(rng: random.Random, folder: Path) -> None:  # noqa: ARG001
             lambda: model.predict_one(x, k=_anything(rng)),
             lambda: model.predict_one(x, threshold=_anything(rng)),
             lambda: model.predict_many(x),
+            lambda: model.explain(x),
+            lambda: model.explain(x, y),
             lambda: PLT.fit(x, y),
             lambda: OnlinePLT(learning_rate=x, trees=y),
         ]
@@ -166,6 +168,8 @@ def _load_model(rng: random.Random, folder: Path) -> None:
     try:
         for question in questions:
             assert all(0 <= p <= 1 for _, p in model.predict_one(question))
+            if model.n_labels:
+                assert 0 <= model.explain(question).probability <= 1
         model.learn_many(questions, ["cat", "new"])
     except OpltError as error:
         if error.code != "model-takes-others":  # the settings were changed
@@ -204,6 +208,7 @@ def _use_shell(rng: random.Random, folder: Path) -> None:
             ["evaluate", model, data],
             ["progressive", data],
             ["inspect", model],
+            ["explain", model, data],
             ["tree", model],
             ["convert", data, folder / "out.jsonl"],
             [rng.choice(["train", "predict", "bogus"]), str(_anything(rng)).replace("\ud800", "?")],

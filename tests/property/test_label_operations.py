@@ -50,7 +50,7 @@ plain_steps = mixed(plain_operations)  # descriptions bring features, whose orde
 
 
 def perform(model: OnlinePLT, steps: Iterable[Step]) -> list[Step]:
-    """Learn examples and perform operations. Returns the steps without operations that are impossible or have no effect."""
+    """Learn examples and perform operations. Returns the steps without impossible and ineffective operations."""
     performed: list[Step] = []
     for step in steps:
         n_before = len(model.labels.operations)

@@ -23,6 +23,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "train": "Train a model on examples.",
     "predict": "Predict labels for examples.",
+    "explain": "Explain why a label is predicted for an example, or why it is not.",
     "learn": "Update a saved model with more examples.",
     "regrow": "Build a better tree from all examples that a model has learned.",
     "forget": "Remove examples from a model, as if it had never learned them.",

@@ -180,15 +180,15 @@ def _listed(labels: Labels, names: tuple[str, ...], unseen: int | None, *, hidde
 
 
 def _show(rows: Sequence[LabelInfo]) -> None:
-    cells = [("label", "examples", "first", "last", "")]
+    cells = [["label", "examples", "first", "last", ""]]
     for row in rows:
         also = f"also {', '.join(map(on_one_line, row.aliases))}" if row.aliases else ""
-        numbers = ("-" if number is None else f"{number:,}" for number in (row.first, row.last))
+        numbers = ["-" if number is None else f"{number:,}" for number in (row.n_examples, row.first, row.last)]
         notes = "; ".join(filter(None, ["hidden" if row.hidden else "", also]))
-        cells.append((on_one_line(row.label), f"{row.n_examples:,}", *numbers, notes))
+        cells.append([on_one_line(row.label), *numbers, notes])
     widths = [max(width(row[column]) for row in cells) for column in range(4)]
-    for name, *numbers, notes in cells:
-        shown = "  ".join(number.rjust(wide) for number, wide in zip(numbers, widths[1:], strict=True))
+    for name, *columns, notes in cells:
+        shown = "  ".join(number.rjust(wide) for number, wide in zip(columns, widths[1:], strict=True))
         say(f"{name}{' ' * (widths[0] - width(name))}  {shown}  {notes}".rstrip())
 
 
