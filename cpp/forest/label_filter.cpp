@@ -8,13 +8,13 @@ namespace oplt {
 
 namespace {
 
-std::vector<bool> nodes_to(const LabelTree& tree, const std::vector<bool>& is_allowed) {
+/// The nodes at or above the leaves of these labels, as far as they are allowed.
+std::vector<bool> nodes_to(const LabelTree& tree, std::span<const LabelId> labels, const LabelFilter& filter) {
   std::vector<bool> leads(tree.n_nodes());
-  for (LabelId label = 0; label < is_allowed.size(); ++label) {
-    if (is_allowed[label] && tree.leaf_of(label) != kNone) {
-      for (NodeId node = tree.leaf_of(label); node != kNone && !leads[node]; node = tree.node(node).parent) {
-        leads[node] = true;
-      }
+  for (const LabelId label : labels) {
+    const NodeId leaf = filter.allows(label) ? tree.leaf_of(label) : kNone;
+    for (NodeId node = leaf; node != kNone && !leads[node]; node = tree.node(node).parent) {
+      leads[node] = true;
     }
   }
   return leads;
@@ -22,24 +22,23 @@ std::vector<bool> nodes_to(const LabelTree& tree, const std::vector<bool>& is_al
 
 }  // namespace
 
+/// Takes time for the labels that are given, not for all, except for the bits.
 LabelFilter::LabelFilter(const LabelBook& labels, std::optional<std::span<const LabelId>> allowed,
                          std::span<const LabelId> denied, std::span<const Plt> trees)
-    : unshown_(labels.unshown()), is_allowed_(labels.size(), !allowed) {
-  if (allowed) {
-    for (const LabelId label : *allowed) {
-      is_allowed_[label] = true;
+    : unshown_(labels.unshown()), is_allowed_(labels.size(), !allowed), n_allowed_(allowed ? 0 : labels.n_shown()) {
+  const auto set = [&](LabelId label, bool is_allowed) {
+    if (labels.is_shown(label) && is_allowed_[label] != is_allowed) {
+      is_allowed_[label] = is_allowed;
+      is_allowed ? ++n_allowed_ : --n_allowed_;
     }
+  };
+  if (allowed) {
+    std::ranges::for_each(*allowed, [&](LabelId label) { set(label, true); });
   }
-  for (const LabelId label : denied) {
-    is_allowed_[label] = false;
-  }
-  for (LabelId label = 0; label < is_allowed_.size(); ++label) {
-    is_allowed_[label] = allows(label);
-    n_allowed_ += is_allowed_[label] ? 1 : 0;
-  }
-  if (2 * n_allowed_ < is_allowed_.size()) {
+  std::ranges::for_each(denied, [&](LabelId label) { set(label, false); });
+  if (allowed && 2 * n_allowed_ < is_allowed_.size()) {
     for (const Plt& plt : trees) {
-      leads_to_allowed_.push_back(nodes_to(plt.tree(), is_allowed_));
+      leads_to_allowed_.push_back(nodes_to(plt.tree(), *allowed, *this));
     }
   }
 }

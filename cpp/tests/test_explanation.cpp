@@ -59,7 +59,7 @@ TEST("the explained probability is the predicted one, for all labels") {
     const ModelState state = taught(params, examples);
     for (std::size_t i = 0; i < 10; ++i) {
       const Inputs x = examples.rows(i, 1);
-      for (LabelId label = 0; label < state.forest.n_labels(); ++label) {
+      for (LabelId label = 0; label < state.forest.first().n_labels(); ++label) {
         const Explanation found = *explain(state, x, label);
         CHECK_EQ(found.label, label);
         CHECK_EQ(found.probability, predicted(state, x, label));
@@ -78,7 +78,7 @@ TEST("the explained probability is the predicted one, for all labels") {
 TEST("the memory's parts add up to its cosine") {
   const NamedExamples examples(2, 200);
   const ModelState state = taught(params_with(64, true), examples);
-  for (LabelId label = 0; label < state.forest.n_labels(); ++label) {
+  for (LabelId label = 0; label < state.forest.first().n_labels(); ++label) {
     const Explanation found = *explain(state, examples.rows(3, 1), label);
     Real sum = 0;
     for (const SimilarityPart& part : found.memory->parts) {
@@ -92,7 +92,7 @@ TEST("the memory's parts add up to its cosine") {
 TEST("a label without a leaf is explained by the memory alone") {
   const NamedExamples examples(3, 100);
   ModelState state = taught(params_with(8, true), examples);
-  const LabelId last = state.forest.n_labels() - 1;
+  const LabelId last = state.forest.first().n_labels() - 1;
   const std::vector<NodeId> parents{kNone, 0, 0};
   const std::vector<LabelId> labels{kNone, 0, 1};
   state.forest.trees = {Plt(LabelTree(parents, labels))};

@@ -71,6 +71,11 @@ def test_what_commands_say(tmp_path: Path, evil_model: Path) -> None:
     commands: list[list[object]] = [
         ["inspect", evil_model],
         ["inspect", evil_model, "--json"],
+        ["labels", evil_model],
+        ["labels", evil_model, "rename", EVIL, f"{EVIL} new"],
+        ["labels", evil_model, "log"],
+        ["labels", evil_model, "log", "--json"],
+        ["explain", evil_model, "--text", EVIL],
         ["tree", evil_model],
         ["tree", evil_model, "--label", "x"],
         ["tree", evil_model, "--format", "dot"],

@@ -10,14 +10,13 @@ from typing import Any
 
 import click
 
-from oplt._typing import Label
 from oplt.cli._console import WrongUsageError, note, print_json, quiet_option, say
+from oplt.cli._names import label_of
 from oplt.cli._options import Command, DataOptions, check_target, data_options, force_option, json_option
 from oplt.cli._stream import STANDARD_INPUT, expect_kind
 from oplt.errors import InvalidInputError
 from oplt.persistence import replacing
 from oplt.plt import PLT
-from oplt.validation import twin
 from oplt.wording import number_of
 
 __all__ = ["command"]
@@ -91,7 +90,7 @@ def command(
         check_target(out, force=force, inputs=[model_path, data_path])
     model = PLT.load(model_path)
     x = _example(model, model_path, data_path, number, data) if text is None else text
-    found = model.explain(x, None if label is None else _named(model, label))
+    found = model.explain(x, None if label is None else label_of(label, model.labels))
     if out is not None:
         with replacing(out) as file:
             file.write(found.to_html(2 * n).encode())
@@ -100,12 +99,6 @@ def command(
         print_json(found.to_dict())
     else:
         say(found.to_text(n))
-
-
-def _named(model: PLT, name: str) -> Label:
-    """Resolve a label: a number means the label of that notation which the model knows, 7 or "7"."""
-    other = twin(name)
-    return other if other is not None and name not in model.labels and other in model.labels else name
 
 
 def _example(model: PLT, model_path: Path, path: str, number: int, data: DataOptions) -> Any:
