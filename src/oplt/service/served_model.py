@@ -1,0 +1,394 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""A model that is served: its folder, its journal, the thread that learns, and the threads that ask.
+
+An example is acknowledged when the journal holds it, and learnt in the order of the journal by one thread. Predictions
+read the model while it learns and never wait for the journal. Recovery is no special case: the newest good snapshot is
+opened, and the thread learns the records after its position.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+
+from oplt.errors import InvalidInputError, OpltError
+from oplt.model import OnlinePLT
+from oplt.service.errors import BusyError, JournalError, NotFoundError, RefusedError, UnavailableError
+from oplt.service.examples import Example, as_inputs_of, as_rows, encode
+from oplt.service.folder import Folder
+from oplt.service.journal import Journal, NewRecord, Record
+from oplt.service.progressive import Progressive
+from oplt.service.restoring import (
+    apply_labels,
+    examples_of,
+    is_tainted,
+    learn,
+    newest_usable,
+    numbers_of,
+    restore,
+    takes_texts,
+)
+from oplt.service.settings import ServingSettings
+from oplt.service.snapshots import SnapshotInfo, SnapshotStore
+
+__all__ = ["ServedModel"]
+
+_log = logging.getLogger(__name__)
+_SHORT = 16  # examples learnt together, so that a prediction waits for at most so many
+_LONG = 2048  # the same during a backlog, when predictions read a published copy instead of waiting
+_BACKLOG = 512
+_CHECK = 8192  # positions at whose multiples followers compare fingerprints
+_IDLE = 0.5  # seconds
+_MOST_REFUSALS = 1000
+
+
+class ServedModel:
+    """A model in a folder, which learns what its journal receives.
+
+    Parameters
+    ----------
+    folder
+        The folder, which holds a first snapshot at least; see `Folder`.
+    settings
+        How to serve it.
+    name
+        The name of the model in addresses and metrics.
+
+    Notes
+    -----
+    All methods may be called from any thread.
+    """
+
+    def __init__(self, folder: Path, settings: ServingSettings | None = None, *, name: str = "model") -> None:
+        self.name = name
+        self.settings = settings or ServingSettings()
+        self.leader: str | None = None  # the address of the leader, if this model follows one
+        self.diverged: str | None = None  # how the model differs from its leader's, if it does
+        self.progressive = Progressive(self.settings.progressive_share)
+        self._folder = Folder(folder)
+        self.snapshots = SnapshotStore(folder / "snapshots")
+        self.journal = Journal(folder / "journal.sqlite", self.settings.durability)
+        try:
+            found = newest_usable(self.snapshots, self.journal, self.journal.last, self.settings.threads)
+        except BaseException:
+            self.journal.close()
+            self._folder.close()
+            raise
+        self.model, self._learnt = found
+        self.texts = takes_texts(self.model)
+        self.recovered_until = self.journal.last  # up to here, records were there when the server started
+        self.failure: OpltError | None = None
+        self.n_learnt = 0  # since the start
+        self.followed_at = 0.0  # when a follower last asked, on the monotonic clock
+        self._refusals: dict[int, OpltError] = {}
+        self._turn = threading.Lock()  # held while model and position change together
+        self._lock = threading.Lock()
+        self._in_flight = 0
+        self._waiting: list[tuple[int, int, Future[int]]] = []
+        self._ticket = itertools.count()
+        self._is_closing = threading.Event()
+        self._saver = ThreadPoolExecutor(1, thread_name_prefix="oplt-snapshot")
+        self._saving: Future[SnapshotInfo] | None = None
+        self._snapshot_at = (self._learnt, time.monotonic())
+        self._checked = -1
+        self._learner = threading.Thread(target=self._work, name="oplt-learner", daemon=True)
+        self._learner.start()
+
+    # What is known
+
+    @property
+    def learnt(self) -> int:
+        """The position up to which the journal has been learnt."""
+        return self._learnt
+
+    @property
+    def n_pending(self) -> int:
+        """Number of records that are to be learnt, or on their way to the disk."""
+        return max(0, self.journal.last - self._learnt) + self._in_flight
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether everything that the journal held at the start has been learnt, and learning works."""
+        is_well = self.failure is None and self.journal.failure is None and self.diverged is None
+        return is_well and self._learnt >= self.recovered_until
+
+    def state(self) -> tuple[OnlinePLT, int]:
+        """Return the model and a position that its predictions include."""
+        position = self._learnt  # before the model: it may include more
+        return self.model, position
+
+    def when_learnt(self, position: int) -> Future[int]:
+        """Return a future that is done when a position has been learnt."""
+        future: Future[int] = Future()
+        with self._lock:
+            if self._learnt < position and self.failure is None:
+                heapq.heappush(self._waiting, (position, next(self._ticket), future))
+                return future
+        if self._learnt < position and self.failure is not None:
+            future.set_exception(self.failure)
+        else:
+            future.set_result(self._learnt)
+        return future
+
+    # What changes the model
+
+    def learn(self, examples: Sequence[Example], *, who: str | None = None) -> Future[list[int]]:
+        """Append examples to the journal. The future returns their positions once they are durable.
+
+        Raises
+        ------
+        InvalidInputError
+            If an example is not valid. Nothing was appended.
+        BusyError
+            If too many examples wait to be learnt.
+        """
+        self._expect_to_lead()
+        self._expect_room(len(examples))
+        as_rows(examples, texts=self.texts)
+        return self._append([NewRecord("learn", encode(one), one.key, who) for one in examples])
+
+    def forget(self, positions: Sequence[int], *, who: str | None = None, key: str | None = None) -> Future[list[int]]:
+        """Append a request to forget the examples at these positions of the journal, and to erase them there."""
+        self._expect_to_lead()
+        for position in positions:
+            found = self.journal.read(position - 1, 1) if 0 < position <= self.journal.last else []
+            if not found or found[0].kind != "learn":
+                raise NotFoundError("no-such-position", "there is no example at this position", got=str(position))
+        if not self.model.has_history:
+            raise RefusedError("no-history", "the model does not keep its examples, so it cannot forget any")
+        content = msgspec.json.encode(sorted(set(positions)))
+        return self._append([NewRecord("forget", content, key, who)])
+
+    def roll_back(self, position: int, *, who: str | None = None, key: str | None = None) -> Future[list[int]]:
+        """Append a request to return to the snapshot at a position. What was learnt since no longer counts."""
+        self._expect_to_lead()
+        if self.snapshots.at(position) is None:
+            raise NotFoundError("no-such-snapshot", "there is no snapshot at this position", got=str(position))
+        return self._append([NewRecord("rollback", str(position).encode(), key, who)])
+
+    def change_labels(self, operation: bytes, *, who: str | None = None, key: str | None = None) -> Future[list[int]]:
+        """Append an operation on labels, as JSON, which `model.labels.apply` will apply."""
+        self._expect_to_lead()
+        return self._append([NewRecord("labels", operation, key, who)])
+
+    def refusal(self, position: int) -> OpltError | None:
+        """Return why a record could not be applied; None if it was applied."""
+        return self._refusals.get(position)
+
+    def snapshot(self) -> Future[SnapshotInfo]:
+        """Write a snapshot of the present model, in the background."""
+        with self._turn:
+            state, position = self.model.snapshot(), self._learnt
+        self._snapshot_at = (position, time.monotonic())
+        return self._saver.submit(self._save, state, position)
+
+    def _expect_to_lead(self) -> None:
+        if self.failure is not None:
+            raise UnavailableError(
+                "learning-failed", "the model cannot learn at present", hint="The log of the server says why."
+            )
+        if self.leader is not None:
+            raise UnavailableError(
+                "is-follower", "this server follows another one and does not learn by itself", got=self.leader
+            )
+
+    def _expect_room(self, n: int) -> None:
+        if self.n_pending + n > self.settings.max_pending and self.n_pending > 0:
+            raise BusyError("queue-full", f"{self.n_pending:,} examples wait to be learnt", hint="Try again later.")
+
+    def _append(self, records: list[NewRecord]) -> Future[list[int]]:
+        with self._lock:
+            self._in_flight += len(records)
+
+        def done(_: Future[list[int]]) -> None:
+            with self._lock:
+                self._in_flight -= len(records)
+
+        try:
+            future = self.journal.append(records)
+        except BaseException:
+            with self._lock:
+                self._in_flight -= len(records)
+            raise
+        future.add_done_callback(done)
+        return future
+
+    # The learning thread
+
+    def _work(self) -> None:
+        while not self._is_closing.is_set():
+            try:
+                if self.journal.wait(self._learnt, _IDLE):
+                    self._advance()
+                else:
+                    self._check_fingerprint(idle=True)
+                self._snapshot_if_due()
+            except Exception as error:  # noqa: BLE001 (whatever it is, predictions go on)
+                _log.exception("%s: learning has stopped after record %d", self.name, self._learnt)
+                hint = "Restart the server; it recovers from the last snapshot."
+                self.failure = error if isinstance(error, OpltError) else OpltError(
+                    "learning-failed", "learning failed", got=type(error).__name__, hint=hint
+                )  # fmt: skip
+                self._notify(error=self.failure)
+                return
+
+    def _advance(self) -> None:
+        n_waiting = self.journal.last - self._learnt
+        limit = _LONG if n_waiting > _BACKLOG else _SHORT
+        records = self.journal.read(self._learnt, min(limit, _CHECK - self._learnt % _CHECK))
+        begin = 0
+        while begin < len(records) and not self._is_closing.is_set():
+            end = begin
+            while end < len(records) and records[end].kind == "learn":
+                end += 1
+            if end > begin:
+                self._learn(records[begin:end])
+            else:
+                self._apply(records[begin])
+                end = begin + 1
+            begin = end
+        self._check_fingerprint(idle=False)
+
+    def _learn(self, records: list[Record]) -> None:
+        examples = examples_of(records)
+        if records[-1].position > self.recovered_until:
+            xs = as_inputs_of(examples, texts=self.texts)
+            self.progressive.observe(self.model, xs, [one.labels for one in examples], records[0].position)
+        with self._turn:
+            learn(self.model, examples)
+            self._learnt = records[-1].position
+        self.n_learnt += len(examples)
+        self._notify()
+
+    def _apply(self, record: Record) -> None:
+        try:
+            if record.kind == "forget":
+                self._forget(record)
+            elif record.kind == "rollback":
+                target = int(record.content or b"0")
+                model = restore(self.snapshots, self.journal, target, self.settings.threads)
+                with self._turn:
+                    self.model, self._learnt = model, record.position
+            elif record.kind == "labels":
+                with self._turn:
+                    apply_labels(self.model, record)
+                    self._learnt = record.position
+            else:
+                raise JournalError("journal-version-unknown", "a record is of an unknown kind", got=record.kind)
+        except InvalidInputError as error:  # refused, in every replay alike
+            _log.warning("%s: record %d is refused: %s", self.name, record.position, error)
+            self._refusals[record.position] = error
+            while len(self._refusals) > _MOST_REFUSALS:
+                del self._refusals[next(iter(self._refusals))]
+        with self._turn:
+            self._learnt = record.position
+        self._notify()
+        if record.kind != "labels":
+            self.snapshot()
+
+    def _forget(self, record: Record) -> None:
+        positions = msgspec.json.decode(record.content or b"[]", type=list[int])
+        before = record.position - 1
+        with self._turn:
+            numbers = numbers_of(self.journal, self.model, positions, before, forgotten_after=self.journal.last + 1)
+            if numbers:
+                self.model.forget(numbers)
+            self._learnt = record.position
+        while not self._is_closing.is_set():  # if it is never noted, the next start applies the record again
+            try:
+                self.journal.mark_forgotten(positions, record.position).result()
+            except JournalError:
+                time.sleep(_IDLE)
+            else:
+                return
+
+    def _notify(self, error: OpltError | None = None) -> None:
+        done = []
+        with self._lock:
+            while self._waiting and (error or self._waiting[0][0] <= self._learnt):
+                done.append(heapq.heappop(self._waiting)[2])
+        for future in done:
+            if not future.set_running_or_notify_cancel():
+                continue
+            if error is None:
+                future.set_result(self._learnt)
+            else:
+                future.set_exception(error)
+
+    def _check_fingerprint(self, *, idle: bool) -> None:
+        """Note the fingerprint at positions where followers compare theirs: at multiples of 8,192, and when idle."""
+        is_followed = self.leader is not None or time.monotonic() - self.followed_at < 60
+        is_due = idle or self._learnt % _CHECK == 0
+        if not is_followed or not is_due or self._checked == self._learnt:
+            return
+        self._checked = self._learnt
+        self.note_fingerprint(self._learnt, self.model.fingerprint())
+
+    def note_fingerprint(self, position: int, fingerprint: str) -> None:
+        """Keep a fingerprint for followers."""
+        if self.journal.failure is None and not self._is_closing.is_set():
+            self.journal.note_fingerprint(position, fingerprint)
+
+    # Snapshots
+
+    def _snapshot_if_due(self) -> None:
+        position, when = self._snapshot_at
+        if self._learnt == position or (self._saving is not None and not self._saving.done()):
+            return
+        is_old = time.monotonic() - when > self.settings.snapshot_seconds
+        if is_old or self._learnt - position >= self.settings.snapshot_records:
+            self._saving = self.snapshot()
+
+    def _save(self, state: object, position: int) -> SnapshotInfo:
+        try:
+            found = self.snapshots.at(position)
+            info = found or self.snapshots.save(state, position)  # type: ignore[arg-type]
+        except OSError as error:
+            _log.error("%s: the snapshot at %d could not be written: %s", self.name, position, error)
+            raise
+        self.note_fingerprint(position, info.fingerprint)
+        self._tidy_up()
+        return info
+
+    def _tidy_up(self) -> None:
+        """Remove snapshots and records by rule, though never what recovery needs."""
+        lineage = self.journal.lineage(self.journal.last)
+        snapshots = self.snapshots.list()
+        good = [info for info in snapshots if not is_tainted(self.journal, info)]
+        kept = {info.position for info in [*good[:1], *good[-max(2, self.settings.keep_snapshots) :]]}
+        usable = [info.position for info in good if lineage.passes(info.position)]
+        kept.update(usable[-2:])
+        if usable:  # never without a snapshot to start from
+            for info in snapshots:
+                if info.position not in kept:
+                    self.snapshots.remove(info)
+        if self.settings.keep_journal is not None and len(usable) >= 2:
+            first = min(usable[-2] + 1, self.journal.last - self.settings.keep_journal + 1)
+            if first > self.journal.first and self.journal.failure is None:
+                self.journal.trim(first)
+
+    def close(self, *, snapshot: bool = True) -> None:
+        """Stop learning after the present chunk, write a snapshot and close the journal."""
+        if self._is_closing.is_set():
+            return
+        self._is_closing.set()
+        self._learner.join()
+        last = self.snapshots.list()
+        if snapshot and self.failure is None and (not last or last[-1].position != self._learnt):
+            try:
+                self.snapshot().result()
+            except OSError:
+                _log.exception("%s: no last snapshot; the next start replays more of the journal", self.name)
+        self._saver.shutdown()
+        self.journal.close()
+        self._folder.close()
+        self._notify(error=UnavailableError("shutting-down", "the server is shutting down"))
