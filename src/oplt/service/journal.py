@@ -74,7 +74,7 @@ class Journal:
         self._readers: list[sqlite3.Connection] = []
         self._tasks: deque[_Task] = deque()
         self._changed = threading.Condition()
-        self._is_closing = False
+        self._is_closing = self._is_released = False
         self._failure: JournalError | None = None
         self._failed_at = 0.0
         self._unflushed_since: float | None = None
@@ -198,9 +198,14 @@ class Journal:
     def wait(self, after: int, timeout: float) -> bool:
         """Wait until there is a record after a position. Returns whether there is one."""
         with self._changed:
-            return (
-                self._changed.wait_for(lambda: self._last > after or self._is_closing, timeout) and self._last > after
-            )
+            self._changed.wait_for(lambda: self._last > after or self._is_closing or self._is_released, timeout)
+            return self._last > after
+
+    def release_readers(self) -> None:
+        """Let nobody wait for records any more, because the server is about to stop."""
+        with self._changed:
+            self._is_released = True
+            self._changed.notify_all()
 
     def lineage(self, position: int) -> Lineage:
         """Return which records made the model at a position."""

@@ -72,7 +72,9 @@ class ServedModel:
         self.name = name
         self.settings = settings or ServingSettings()
         self.leader: str | None = None  # the address of the leader, if this model follows one
+        self.leader_last = 0  # the last position of the leader's journal, as far as this follower knows
         self.diverged: str | None = None  # how the model differs from its leader's, if it does
+        self.agreed = 0  # the last position at which the leader's fingerprint was the same
         self.progressive = Progressive(self.settings.progressive_share)
         self._folder = Folder(folder)
         self.snapshots = SnapshotStore(folder / "snapshots")
@@ -116,15 +118,38 @@ class ServedModel:
         return max(0, self.journal.last - self._learnt) + self._in_flight
 
     @property
+    def lag(self) -> int:
+        """Number of records of the leader that this follower has not learnt yet; 0 for a leader."""
+        return max(0, self.leader_last - self._learnt) if self.leader is not None else 0
+
+    @property
     def is_ready(self) -> bool:
         """Whether everything that the journal held at the start has been learnt, and learning works."""
-        is_well = self.failure is None and self.journal.failure is None and self.diverged is None
-        return is_well and self._learnt >= self.recovered_until
+        return not self.reasons_not_ready()
+
+    def reasons_not_ready(self) -> list[str]:
+        """Say why the model is not ready, without internals; nothing if it is."""
+        reasons = []
+        if self._learnt < self.recovered_until:
+            reasons.append(f"recovering: {self._learnt:,} of {self.recovered_until:,} records")
+        if self.failure is not None:
+            reasons.append("learning has failed")
+        if self.journal.failure is not None:
+            reasons.append("the journal cannot be written")
+        if self.diverged is not None:
+            reasons.append("the model differs from its leader's")
+        return reasons
 
     def state(self) -> tuple[OnlinePLT, int]:
         """Return the model and a position that its predictions include."""
         position = self._learnt  # before the model: it may include more
         return self.model, position
+
+    def fingerprint(self) -> tuple[int, str]:
+        """Return a position and the fingerprint of the model there. It takes a pass over the whole model."""
+        with self._turn:
+            state, position = self.model.snapshot(), self._learnt
+        return position, state.fingerprint()
 
     def when_learnt(self, position: int) -> Future[int]:
         """Return a future that is done when a position has been learnt."""
