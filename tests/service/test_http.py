@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import time
@@ -15,6 +16,7 @@ import httpx
 import pytest
 
 from oplt import OnlinePLT
+from oplt.service.app import make_app
 from oplt.service.served_model import ServedModel
 from oplt.service.settings import ServingSettings
 from oplt.service.tokens import Tokens, add_token, remove_token
@@ -71,6 +73,41 @@ def test_learn_and_predict(http: httpx.Client, model: ServedModel) -> None:
     allowed = http.post("/v1/predict", json={**question, "k": 3, "allow": ["secrets"]}).json()["predictions"][0]
     assert allowed["labels"] == ["secrets"]
     assert http.post("/v1/predict", json={"examples": []}).json()["predictions"] == []
+
+
+def test_the_short_way_answers_as_the_framework_does(http: httpx.Client, model: ServedModel) -> None:
+    """Learn and predict bypass the framework, whose answers are the same, errors included."""
+    framework = make_app({"tags": model})._app._app
+    bodies: list[tuple[str, Any]] = [
+        *(("/v1/learn", one) for one in EXAMPLES),
+        ("/v1/learn", {"examples": EXAMPLES}),
+        ("/v1/learn", {"text": "a", "labels": ["x"], "weight": 0}),
+        ("/v1/learn", {"text": 7, "labels": ["x"]}),
+        ("/v1/learn", {"text": "a"}),
+        ("/v1/models/tags/predict", {"text": "heap", "k": 2}),
+        ("/v1/predict", {"examples": [{"text": "heap"}, {"text": "form"}], "threshold": 0.1}),
+        ("/v1/predict", {"text": "heap", "k": -1}),
+        ("/v1/predict", {}),
+    ]
+
+    async def ask() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(app=framework)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return [
+                await client.post(path, json=body, headers={"Idempotency-Key": f"k{i}"})
+                for i, (path, body) in enumerate(bodies)
+            ]
+
+    for i, (path, body) in enumerate(bodies):
+        http.post(path, json=body, headers={"Idempotency-Key": f"k{i}"})
+    model.when_learnt(model.journal.last).result(PATIENCE)
+    for (path, body), theirs, i in zip(bodies, asyncio.run(ask()), range(len(bodies)), strict=True):
+        ours = http.post(path, json=body, headers={"Idempotency-Key": f"k{i}"})
+        assert ours.status_code == theirs.status_code, (path, body)
+        mine, other = ours.json(), theirs.json()
+        for answer in (mine, other):
+            answer.get("error", {}).pop("message", None)
+        assert mine == other
 
 
 def test_a_repeated_request_counts_once(http: httpx.Client) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import threading
@@ -165,12 +166,14 @@ def test_a_log_torn_at_every_byte_of_its_last_commit_loses_nothing_acknowledged(
     assert len(whole) > before
     copy = tmp_path / "torn"
     copy.mkdir()
+    shutil.copyfile(path, copy / path.name)
+    torn_log = copy / "journal.sqlite-wal"
+    torn_log.write_bytes(whole)
     last_page = 24 + 4096  # a frame of the log: its header and a page
-    for end in [before, *range(len(whole) - last_page, len(whole) + 1)]:
-        shutil.copyfile(path, copy / "journal.sqlite")
-        (copy / "journal.sqlite-wal").write_bytes(whole[:end])
+    for end in [*range(len(whole), len(whole) - last_page - 1, -1), before]:
+        os.truncate(torn_log, end)
         (copy / "journal.sqlite-shm").unlink(missing_ok=True)
-        torn = sqlite3.connect(copy / "journal.sqlite")
+        torn = sqlite3.connect(f"file:{copy / path.name}?mode=ro", uri=True)  # leaves the files as they are
         found = [content for (content,) in torn.execute("SELECT content FROM records ORDER BY position")]
         torn.close()
         assert found == ([b"a", b"b", b"c"] if end == len(whole) else [b"a", b"b"]), end

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -194,6 +195,19 @@ def test_learning_never_depends_on_the_state_of_the_model(tmp_path: Path) -> Non
     with served(folder) as model:
         until(lambda: model.is_ready)
         assert model.model.fingerprint() == expected
+
+
+def test_readers_do_not_wait_for_a_long_call(tmp_path: Path) -> None:
+    with served(new_folder(tmp_path)) as model:
+        model.state()
+        learn_all(model, EXAMPLES[:50])
+        until(lambda: model._view[0] is not None)
+        view, position = model._view
+        model._call_began = time.monotonic() - 10  # as if the learner were in a call that takes seconds
+        assert model.state() == (view, position)
+        assert model.state(at_least=position + 1)[0] is model.model
+        model._call_began = None
+        assert model.state() == (model.model, 50)
 
 
 def test_a_full_queue_refuses_more(tmp_path: Path) -> None:

@@ -12,19 +12,26 @@ from litestar.handlers.base import BaseRouteHandler
 from oplt.service.errors import ForbiddenError
 from oplt.service.tokens import Tokens
 
-__all__ = ["check_access", "who_asks"]
+__all__ = ["allowed", "check_access", "who_asks"]
 
 _LOCAL = "local"  # who learnt, if there are no tokens
 
 
-def check_access(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-    """Refuse a request whose token does not allow it, and note who it is from."""
-    scope = handler.opt.get("scope")
-    tokens: Tokens | None = connection.app.state.tokens
+def allowed(tokens: Tokens | None, authorization: str, scope: str | None) -> str:
+    """Return who asks. Raises an error if that token does not allow it.
+
+    Parameters
+    ----------
+    tokens
+        All tokens; None if there are none.
+    authorization
+        The header of this name; empty if there is none.
+    scope
+        What the request needs; None if everybody may send it.
+    """
     if scope is None or tokens is None:
-        connection.state.who = _LOCAL
-        return
-    kind, _, given = connection.headers.get("authorization", "").partition(" ")
+        return _LOCAL
+    kind, _, given = authorization.partition(" ")
     token = tokens.find(given.strip()) if kind.lower() == "bearer" and given else None
     if token is None:
         raise ForbiddenError(
@@ -32,7 +39,13 @@ def check_access(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRo
         )
     if not token.allows(scope):
         raise ForbiddenError("token-not-sufficient", f"the token {token.name!r} does not allow this", got=scope)
-    connection.state.who = token.name
+    return token.name
+
+
+async def check_access(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Refuse a request whose token does not allow it, and note who it is from."""
+    header = connection.headers.get("authorization", "")
+    connection.state.who = allowed(connection.app.state.tokens, header, handler.opt.get("scope"))
 
 
 def who_asks(connection: ASGIConnection[Any, Any, Any, Any]) -> str | None:

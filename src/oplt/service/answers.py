@@ -23,7 +23,7 @@ from oplt.service.errors import (
 )
 from oplt.service.structs import ErrorAnswer, ErrorDetails
 
-__all__ = ["ERRORS", "HANDLERS", "error_body", "status_of"]
+__all__ = ["ERRORS", "HANDLERS", "described", "error_body"]
 
 _log = logging.getLogger(__name__)
 _RETRY_AFTER = "1"  # seconds
@@ -66,7 +66,7 @@ _CODES = {
 }
 
 
-def status_of(error: OpltError) -> int:
+def _status_of(error: OpltError) -> int:
     """Return the HTTP status of an error."""
     if error.code == "token-missing":
         return 401
@@ -84,16 +84,25 @@ def _answer(status: int, code: str, message: str, headers: dict[str, str] | None
     )
 
 
-def _of_library(_: Request[Any, Any, Any], error: OpltError) -> Response[Any]:
-    status = status_of(error)
-    if status >= 500:
-        _log.error("answered %d: %s", status, error)
-    is_ours = status >= 500  # where and what was found may name files
-    message = f"{error.what}. Try again later." if is_ours else str(error)
-    headers = {"Retry-After": _RETRY_AFTER} if status in (429, 503) else {}
-    if status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    return _answer(status, error.code, message, headers)
+def described(error: Exception) -> tuple[int, str, str, dict[str, str]]:
+    """Return the status, code, message and headers of the answer to an error, and log those that are our own."""
+    if isinstance(error, msgspec.MsgspecError):
+        return 400, "request-not-valid", str(error), {}
+    if isinstance(error, RecursionError):
+        return 400, "request-not-valid", "the request is nested too deeply", {}
+    if not isinstance(error, OpltError):
+        _log.error("a request failed", exc_info=error)
+        return 500, "internal-error", "the server failed; its log says why", {}
+    status = _status_of(error)
+    if status < 500:
+        headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {"Retry-After": _RETRY_AFTER}
+        return status, error.code, str(error), headers if status in (401, 429) else {}
+    _log.error("answered %d: %s", status, error)  # where and what was found may name files: only in the log
+    return status, error.code, f"{error.what}. Try again later.", {"Retry-After": _RETRY_AFTER}
+
+
+def _of_error(_: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    return _answer(*described(error))
 
 
 def _of_framework(_: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
@@ -108,18 +117,4 @@ def _of_framework(_: Request[Any, Any, Any], error: HTTPException) -> Response[A
     return _answer(error.status_code, _CODES.get(error.status_code, "request-refused"), message, headers)
 
 
-def _of_bug(_: Request[Any, Any, Any], error: Exception) -> Response[Any]:
-    _log.exception("a request failed", exc_info=error)
-    return _answer(500, "internal-error", "the server failed; its log says why")
-
-
-def _of_nesting(_: Request[Any, Any, Any], __: RecursionError) -> Response[Any]:
-    return _answer(400, "request-not-valid", "the request is nested too deeply")
-
-
-HANDLERS: dict[Any, Any] = {
-    OpltError: _of_library,
-    HTTPException: _of_framework,
-    RecursionError: _of_nesting,
-    Exception: _of_bug,
-}
+HANDLERS: dict[Any, Any] = {HTTPException: _of_framework, Exception: _of_error}

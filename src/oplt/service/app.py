@@ -17,6 +17,7 @@ from litestar.openapi.plugins import JsonRenderPlugin
 
 from oplt.service.access import check_access
 from oplt.service.answers import HANDLERS
+from oplt.service.direct import Direct
 from oplt.service.errors import NotFoundError
 from oplt.service.limits import Limits
 from oplt.service.metrics import Metrics
@@ -42,7 +43,7 @@ _OF_MODEL = [
     journal.promote,
 ]
 _OF_SERVER = [server.healthz, server.readyz, server.metrics, server.models]
-_THREADS = 4  # for predictions and what takes long
+_THREADS = 16  # for predictions and what takes long; most wait
 _FOLLOWERS = 16  # that can wait for records at the same time
 
 
@@ -106,4 +107,5 @@ def make_app(
         ),
         logging_config=None,
     )
-    return Limits(app, metrics, timeout=timeout, only_loopback=tokens is None)
+    direct = Direct(app, served, tokens, app.state.pool, max_body)
+    return Limits(direct, metrics, timeout=timeout, only_loopback=tokens is None)

@@ -73,7 +73,8 @@ class Journal:
         self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
         self._tasks: deque[_Task] = deque()
-        self._changed = threading.Condition()
+        self._submitted = threading.Condition()  # the writing thread waits for tasks
+        self._committed = threading.Condition()  # readers wait for records
         self._is_closing = self._is_released = False
         self._failure: JournalError | None = None
         self._failed_at = 0.0
@@ -149,11 +150,11 @@ class Journal:
 
     def _submit(self, run: Callable[[sqlite3.Connection], _Result], size: int = 1) -> Future[_Result]:
         future: Future[_Result] = Future()
-        with self._changed:
+        with self._submitted:
             if self._is_closing:
                 raise JournalError("shutting-down", "the server is shutting down", hint="Try again later.")
             self._tasks.append(_Task(run, future, size))
-            self._changed.notify_all()
+            self._submitted.notify()
         return future
 
     # Reading
@@ -197,15 +198,15 @@ class Journal:
 
     def wait(self, after: int, timeout: float) -> bool:
         """Wait until there is a record after a position. Returns whether there is one."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._last > after or self._is_closing or self._is_released, timeout)
+        with self._committed:
+            self._committed.wait_for(lambda: self._last > after or self._is_closing or self._is_released, timeout)
             return self._last > after
 
     def release_readers(self) -> None:
         """Let nobody wait for records any more, because the server is about to stop."""
-        with self._changed:
+        with self._committed:
             self._is_released = True
-            self._changed.notify_all()
+            self._committed.notify_all()
 
     def lineage(self, position: int) -> Lineage:
         """Return which records made the model at a position."""
@@ -272,7 +273,7 @@ class Journal:
         if found is None:
             found = self._local.connection = connect(self.path)
             found.execute("PRAGMA query_only = ON")
-            with self._changed:
+            with self._submitted:
                 self._readers.append(found)
         return found
 
@@ -280,9 +281,11 @@ class Journal:
 
     def close(self) -> None:
         """Finish what has been submitted, flush it and close the file."""
-        with self._changed:
+        with self._submitted:
             self._is_closing = True
-            self._changed.notify_all()
+            self._submitted.notify_all()
+        with self._committed:
+            self._committed.notify_all()
         self._thread.join()
         for connection in [*self._readers, self._connection]:
             connection.close()
@@ -311,8 +314,8 @@ class Journal:
                 return
 
     def _taken(self) -> list[_Task]:
-        with self._changed:
-            self._changed.wait_for(lambda: self._tasks or self._is_closing, self._until_flush())
+        with self._submitted:
+            self._submitted.wait_for(lambda: self._tasks or self._is_closing, self._until_flush())
             tasks: list[_Task] = []
             size = 0
             while self._tasks and (not tasks or size + self._tasks[0].size <= _MOST_TOGETHER):
@@ -343,9 +346,9 @@ class Journal:
         if self.durability == "second" and self._unflushed_since is None:
             self._unflushed_since = time.monotonic()
         if self._positions:
-            with self._changed:
+            with self._committed:
                 self._last = max(self._positions)
-                self._changed.notify_all()
+                self._committed.notify_all()
         for task, result in done:
             task.future.set_result(result)
 
@@ -378,8 +381,8 @@ class Journal:
             _log.warning("the journal still cannot be written: %s", error)
             return False
         self._failure = None
-        with self._changed:  # a commit that was reported as failed may be there nevertheless
-            self._changed.notify_all()
+        with self._committed:  # a commit that was reported as failed may be there nevertheless
+            self._committed.notify_all()
         _log.warning("the journal can be written again, from record %d on", self._last + 1)
         return True
 

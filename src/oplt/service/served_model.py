@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import logging
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ import msgspec
 
 from oplt.errors import InvalidInputError, OpltError
 from oplt.model import OnlinePLT
+from oplt.plt import PLT
 from oplt.service.errors import BusyError, JournalError, NotFoundError, RefusedError, UnavailableError
 from oplt.service.examples import Example, as_inputs_of, as_rows, encode
 from oplt.service.folder import Folder
@@ -48,6 +50,9 @@ _LONG = 2048  # the same during a backlog, when predictions read a published cop
 _BACKLOG = 512
 _CHECK = 8192  # positions at whose multiples followers compare fingerprints
 _IDLE = 0.5  # seconds
+_VIEW = 1.0  # seconds between two views for readers
+_FORGOTTEN_READERS = 10.0  # seconds without readers after which no view is taken
+_LONG_CALL = 0.02  # seconds that the learner's call may take before readers turn to the view
 _MOST_REFUSALS = 1000
 
 
@@ -91,6 +96,9 @@ class ServedModel:
         self.failure: OpltError | None = None
         self.n_learnt = 0  # since the start
         self.followed_at = 0.0  # when a follower last asked, on the monotonic clock
+        self._view: tuple[PLT | None, int] = (None, 0)  # of a moment ago, and its position
+        self._viewed_at = self._read_at = -math.inf
+        self._call_began: float | None = None  # when the learner's present call began
         self._refusals: dict[int, OpltError] = {}
         self._turn = threading.Lock()  # held while model and position change together
         self._lock = threading.Lock()
@@ -140,8 +148,16 @@ class ServedModel:
             reasons.append("the model differs from its leader's")
         return reasons
 
-    def state(self) -> tuple[OnlinePLT, int]:
-        """Return the model and a position that its predictions include."""
+    def state(self, at_least: int = 0) -> tuple[OnlinePLT | PLT, int]:
+        """Return a model to predict with, and a position that it includes, which must be `at_least` this one.
+
+        It is the live model, for which a reader waits as long as a few examples take to learn. Rarely, as at the end of
+        a regrowth after a restart, that takes seconds: then it is a view from a second ago at most.
+        """
+        self._read_at = time.monotonic()
+        began, (view, position) = self._call_began, self._view
+        if view is not None and position >= at_least and began is not None and self._read_at - began > _LONG_CALL:
+            return view, position
         position = self._learnt  # before the model: it may include more
         return self.model, position
 
@@ -289,12 +305,24 @@ class ServedModel:
             xs = as_inputs_of(examples, texts=self.texts)
             self.progressive.observe(self.model, xs, [one.labels for one in examples], records[0].position)
         with self._turn:
+            self._call_began = time.monotonic()
             learn(self.model, examples)
             self._learnt = records[-1].position
+            self._call_began = None
+        self._refresh_view()
         self.n_learnt += len(examples)
         self._notify()
 
+    def _refresh_view(self) -> None:
+        """Take a view for readers, at most once a second, because each costs a copy of what changes afterwards."""
+        now = time.monotonic()
+        if now - self._read_at > _FORGOTTEN_READERS:
+            self._view = (None, 0)
+        elif now - self._viewed_at > _VIEW:
+            self._view, self._viewed_at = (self.model.snapshot(), self._learnt), now
+
     def _apply(self, record: Record) -> None:
+        self._view = (None, 0)
         try:
             if record.kind == "forget":
                 self._forget(record)

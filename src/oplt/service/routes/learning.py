@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from concurrent.futures import Executor
 from typing import Any
 
 import msgspec
@@ -21,7 +22,7 @@ from oplt.service.routes._common import Key, Served, applied, in_thread
 from oplt.service.served_model import ServedModel
 from oplt.service.structs import Applied, Forget, Learn, Learnt, StreamLearnt
 
-__all__ = ["forget", "learn", "learn_stream"]
+__all__ = ["answer_learn", "forget", "learn", "learn_stream"]
 
 _FEW = 50  # examples that are checked without a thread
 _BATCH = 500  # lines of a stream that are appended together
@@ -37,12 +38,17 @@ async def learn(data: JSONBody[Learn], served: Served, request: Request[Any, Any
     milliseconds; a prediction with `read_after` waits for that. An example with a `key`, or a request with the header
     Idempotency-Key, that was received before is not learnt again; the answer has its first position.
     """
+    return await answer_learn(served, data, request.app.state.pool, key=key, who=who_asks(request))
+
+
+async def answer_learn(served: ServedModel, data: Learn, pool: Executor, *, key: str | None, who: str | None) -> Learnt:
+    """Answer a request."""
     examples = _examples(data)
     if key is not None:
         examples = [_with_key(one, f"{key}/{i}") for i, one in enumerate(examples)]
-    who = who_asks(request)
     if len(examples) > _FEW:
-        future = await in_thread(request, lambda: served.learn(examples, who=who))
+        loop = asyncio.get_running_loop()
+        future = await loop.run_in_executor(pool, lambda: served.learn(examples, who=who))
     else:
         future = served.learn(examples, who=who)
     positions = await asyncio.wrap_future(future)

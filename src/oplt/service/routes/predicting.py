@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import Executor
 from typing import Any
 
 from litestar import Request, post
@@ -12,11 +14,11 @@ from litestar.params import JSONBody
 from oplt.errors import InvalidInputError
 from oplt.service.answers import ERRORS
 from oplt.service.examples import Input, as_inputs_of
-from oplt.service.routes._common import Served, in_thread, read_after
+from oplt.service.routes._common import Served, read_after
 from oplt.service.served_model import ServedModel
 from oplt.service.structs import Predict, Prediction, Predictions
 
-__all__ = ["predict"]
+__all__ = ["answer_predict", "predict"]
 
 
 @post("/predict", status_code=200, opt={"scope": "predict"}, responses=ERRORS, summary="Predict labels")
@@ -26,8 +28,13 @@ async def predict(data: JSONBody[Predict], served: Served, request: Request[Any,
     `k` labels at most (5 if neither `k` nor `threshold` is given), those whose probability is at least `threshold`,
     only labels in `allow`, none in `deny`. `read_after` waits until that position of the journal has been learnt.
     """
+    return await answer_predict(served, data, request.app.state.pool)
+
+
+async def answer_predict(served: ServedModel, data: Predict, pool: Executor) -> Predictions:
+    """Answer a request."""
     await read_after(served, data.read_after)
-    return await in_thread(request, _predict, served, data)
+    return await asyncio.get_running_loop().run_in_executor(pool, _predict, served, data)
 
 
 def _predict(served: ServedModel, data: Predict) -> Predictions:
@@ -35,7 +42,7 @@ def _predict(served: ServedModel, data: Predict) -> Predictions:
     if data.examples is not None and (data.text is not None or data.features is not None):
         raise InvalidInputError("text-and-features", "the request has both an example and 'examples'")
     xs = as_inputs_of(inputs, texts=served.texts)
-    model, position = served.state()
+    model, position = served.state(data.read_after or 0)
     question: dict[str, Any] = {"threshold": data.threshold, "allow": data.allow, "deny": data.deny}
     rows = (
         [model.predict_one(xs[0], data.k, **question)] if len(xs) == 1 else model.predict_many(xs, data.k, **question)
