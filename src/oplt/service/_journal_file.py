@@ -9,9 +9,9 @@ import time
 import uuid
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from oplt.service.errors import JournalError, RefusedError
 
@@ -56,8 +56,7 @@ class NewRecord:
     who: str | None = None
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """A record of the journal."""
 
     position: int
@@ -76,13 +75,11 @@ class Record:
 
     def erased(self, by: int) -> Record:
         """Copy the record without its content."""
-        return replace(self, content=None, forgotten=by)
+        return self._replace(content=None, forgotten=by)
 
     def row(self) -> tuple[Any, ...]:
         """Make the row of the table."""
-        return (
-            self.position, self.kind, self.content, self.key, self.who, self.time, self.forgotten, self.checksum,
-        )  # fmt: skip
+        return (*self, self.checksum)
 
 
 def connect(path: Path) -> sqlite3.Connection:

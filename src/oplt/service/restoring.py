@@ -18,7 +18,7 @@ from typing import Any
 from oplt.errors import InvalidInputError
 from oplt.model import OnlinePLT
 from oplt.service.errors import JournalError
-from oplt.service.examples import Example, as_rows, decode
+from oplt.service.examples import Example, Rows, as_rows, decode
 from oplt.service.journal import Journal, Record
 from oplt.service.snapshots import SnapshotInfo, SnapshotStore
 
@@ -30,6 +30,7 @@ __all__ = [
     "newest_usable",
     "numbers_of",
     "restore",
+    "rows_of",
     "takes_texts",
 ]
 
@@ -47,10 +48,14 @@ def examples_of(records: Sequence[Record]) -> list[Example]:
     return [decode(record.content) for record in records if record.content is not None and record.forgotten is None]
 
 
-def learn(model: OnlinePLT, examples: Sequence[Example]) -> None:
-    """Learn examples that were valid when they entered the journal, whatever the state of the model is."""
+def rows_of(model: OnlinePLT, examples: Sequence[Example]) -> Rows:
+    """Make what a model learns of examples. It depends on the settings of the model only."""
     text = model._settings.features
-    rows = as_rows(examples, texts=text is not None, pattern=text.pattern if text else None)
+    return as_rows(examples, texts=text is not None, pattern=text.pattern if text else None)
+
+
+def learn(model: OnlinePLT, rows: Rows) -> None:
+    """Learn examples that were valid when they entered the journal, whatever the state of the model is."""
     model._learn(rows.inputs, rows.labels, rows.weights)
 
 
@@ -124,12 +129,12 @@ def learn_records(model: OnlinePLT, records: Sequence[Record]) -> None:
         if record.kind == "learn":
             batch.append(record)
             continue
-        learn(model, examples_of(batch))
+        learn(model, rows_of(model, examples_of(batch)))
         batch = []
         if record.kind == "labels":
             with suppress(InvalidInputError):  # as when it was refused the first time
                 apply_labels(model, record)
-    learn(model, examples_of(batch))
+    learn(model, rows_of(model, examples_of(batch)))
 
 
 def apply_labels(model: Any, record: Record) -> None:

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -25,7 +26,7 @@ from oplt.errors import InvalidInputError, OpltError
 from oplt.model import OnlinePLT
 from oplt.plt import PLT
 from oplt.service.errors import BusyError, JournalError, NotFoundError, RefusedError, UnavailableError
-from oplt.service.examples import Example, as_inputs_of, as_rows, encode
+from oplt.service.examples import Example, Rows, as_inputs_of, as_rows, encode
 from oplt.service.folder import Folder
 from oplt.service.journal import Journal, NewRecord, Record
 from oplt.service.progressive import Progressive
@@ -37,6 +38,7 @@ from oplt.service.restoring import (
     newest_usable,
     numbers_of,
     restore,
+    rows_of,
     takes_texts,
 )
 from oplt.service.settings import ServingSettings
@@ -54,6 +56,15 @@ _VIEW = 1.0  # seconds between two views for readers
 _FORGOTTEN_READERS = 10.0  # seconds without readers after which no view is taken
 _LONG_CALL = 0.02  # seconds that the learner's call may take before readers turn to the view
 _MOST_REFUSALS = 1000
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Records to learn, decoded and validated if all of them are examples."""
+
+    records: list[Record]
+    examples: list[Example] = field(default_factory=list)
+    rows: Rows | None = None
 
 
 class ServedModel:
@@ -107,6 +118,8 @@ class ServedModel:
         self._ticket = itertools.count()
         self._is_closing = threading.Event()
         self._saver = ThreadPoolExecutor(1, thread_name_prefix="oplt-snapshot")
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="oplt-reader")
+        self._next: Future[_Chunk] | None = None  # the chunk after the present one
         self._saving: Future[SnapshotInfo] | None = None
         self._snapshot_at = (self._learnt, time.monotonic())
         self._checked = -1
@@ -283,30 +296,44 @@ class ServedModel:
                 return
 
     def _advance(self) -> None:
+        """Learn the next records. During a backlog, the records after them are read and decoded meanwhile."""
         n_waiting = self.journal.last - self._learnt
-        limit = _LONG if n_waiting > _BACKLOG else _SHORT
-        records = self.journal.read(self._learnt, min(limit, _CHECK - self._learnt % _CHECK))
-        begin = 0
-        while begin < len(records) and not self._is_closing.is_set():
-            end = begin
-            while end < len(records) and records[end].kind == "learn":
-                end += 1
-            if end > begin:
-                self._learn(records[begin:end])
-            else:
-                self._apply(records[begin])
-                end = begin + 1
-            begin = end
+        chunk = self._next.result() if self._next is not None else self._read(self._learnt, n_waiting)
+        self._next = None
+        end = chunk.records[-1].position
+        if self.journal.last - end > _BACKLOG:
+            self._next = self._reader.submit(self._read, end, self.journal.last - end)
+        if chunk.rows is not None:
+            self._learn(chunk.records, chunk.examples, chunk.rows)
+        else:
+            self._learn_and_apply(chunk.records)
         self._check_fingerprint(idle=False)
 
-    def _learn(self, records: list[Record]) -> None:
+    def _read(self, after: int, n_waiting: int) -> _Chunk:
+        limit = _LONG if n_waiting > _BACKLOG else _SHORT
+        records = self.journal.read(after, min(limit, _CHECK - after % _CHECK))
+        if any(record.kind != "learn" for record in records):
+            return _Chunk(records)
         examples = examples_of(records)
+        return _Chunk(records, examples, rows_of(self.model, examples))
+
+    def _learn_and_apply(self, records: list[Record]) -> None:
+        for is_example, some in itertools.groupby(records, lambda record: record.kind == "learn"):
+            part = list(some)
+            if is_example:
+                examples = examples_of(part)
+                self._learn(part, examples, rows_of(self.model, examples))
+                continue
+            for record in part:
+                self._apply(record)
+
+    def _learn(self, records: list[Record], examples: list[Example], rows: Rows) -> None:
         if records[-1].position > self.recovered_until:
             xs = as_inputs_of(examples, texts=self.texts)
             self.progressive.observe(self.model, xs, [one.labels for one in examples], records[0].position)
         with self._turn:
             self._call_began = time.monotonic()
-            learn(self.model, examples)
+            learn(self.model, rows)
             self._learnt = records[-1].position
             self._call_began = None
         self._refresh_view()
@@ -442,6 +469,7 @@ class ServedModel:
             except OSError:
                 _log.exception("%s: no last snapshot; the next start replays more of the journal", self.name)
         self._saver.shutdown()
+        self._reader.shutdown()
         self.journal.close()
         self._folder.close()
         self._notify(error=UnavailableError("shutting-down", "the server is shutting down"))
