@@ -150,8 +150,8 @@ async def rates_of(server: Server, to_learn: Any) -> None:
     print(f"learn, acknowledged, 4 clients, batches of 100: {100 * batches:.0f} examples/s", flush=True)
 
 
-def wait_until_learnt(server: Server) -> None:
-    """Wait until everything has been learnt."""
+def wait_until_learned(server: Server) -> None:
+    """Wait until everything has been learned."""
     while True:
         found = httpx.get(f"{server.url}/v1/model").json()
         if found["position"] == found["journal"]:
@@ -181,9 +181,9 @@ def main() -> None:
         server = Server(path / "m.oplt", log=path / "log")
         print(f"first start to ready: {server.seconds_to_ready():.2f} s", flush=True)
         asyncio.run(latencies_of(server, questions, arguments, rest))
-        wait_until_learnt(server)
+        wait_until_learned(server)
         asyncio.run(rates_of(server, rest))
-        wait_until_learnt(server)
+        wait_until_learned(server)
         server.stop()
         server = Server(path / "m.oplt", log=path / "log")
         print(f"next start to ready: {server.seconds_to_ready():.2f} s", flush=True)

@@ -3,7 +3,7 @@
 """Clients of `oplt serve`, one that waits for answers and one for asyncio.
 
 They need the package httpx: ``pip install 'oplt[client]'``. A request that fails on the way, or that the server is too
-busy for, is repeated with the same idempotency key, so that no example is learnt twice.
+busy for, is repeated with the same idempotency key, so that no example is learned twice.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Client(_Requests):
             Number of examples per request.
         key
             The idempotency key. If the call is repeated with the same key, batch and examples, what the server has
-            already received is not learnt again. Without it, only repetitions within this call are recognized.
+            already received is not learned again. Without it, only repetitions within this call are recognized.
         progress
             Called with the number of examples sent so far.
         """

@@ -60,9 +60,9 @@ def new_folder(tmp_path: Path, *, texts: bool = False) -> Path:
 
 
 def learn_all(model: ServedModel, examples: Sequence[Example], batch: int = 50) -> list[int]:
-    """Send examples in batches, and wait until they have been learnt."""
+    """Send examples in batches, and wait until they have been learned."""
     positions: list[int] = []
     for begin in range(0, len(examples), batch):
         positions += model.learn(examples[begin : begin + batch]).result(PATIENCE)
-    model.when_learnt(max(positions)).result(PATIENCE)
+    model.when_learned(max(positions)).result(PATIENCE)
     return positions

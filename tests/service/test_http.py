@@ -100,7 +100,7 @@ def test_the_short_way_answers_as_the_framework_does(http: httpx.Client, model: 
 
     for i, (path, body) in enumerate(bodies):
         http.post(path, json=body, headers={"Idempotency-Key": f"k{i}"})
-    model.when_learnt(model.journal.last).result(PATIENCE)
+    model.when_learned(model.journal.last).result(PATIENCE)
     for (path, body), theirs, i in zip(bodies, asyncio.run(ask()), range(len(bodies)), strict=True):
         ours = http.post(path, json=body, headers={"Idempotency-Key": f"k{i}"})
         assert ours.status_code == theirs.status_code, (path, body)
@@ -267,7 +267,7 @@ def test_health_readiness_and_metrics(http: httpx.Client, model: ServedModel) ->
     http.post("/v1/predict", json={"text": "a", "read_after": 3})
     metrics = http.get("/metrics").text
     for line in (
-        'oplt_learnt_position{model="tags"} 3.0',
+        'oplt_learned_position{model="tags"} 3.0',
         'oplt_labels{model="tags"} 4.0',
         'oplt_requests_total{method="POST",route="/v1/learn",status="200"} 1.0',
         'oplt_progressive_precision{k="1",model="tags"}',

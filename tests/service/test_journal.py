@@ -109,8 +109,8 @@ def test_erased_records_keep_their_place(journal: Journal, tmp_path: Path) -> No
     journal.mark_forgotten([1], by=4).result(PATIENCE)
     journal.mark_forgotten([1], by=5).result(PATIENCE)  # stays as it is
     assert [(r.position, r.content, r.forgotten) for r in journal.read(0, 2)] == [(1, None, 4), (2, b"b", None)]
-    assert journal.learnt_positions(1, 4, 4) == [2, 3]
-    assert journal.learnt_positions(1, 4, 3) == [1, 2, 3]
+    assert journal.learned_positions(1, 4, 4) == [2, 3]
+    assert journal.learned_positions(1, 4, 3) == [1, 2, 3]
     assert journal.fingerprint_at(2) is None
     journal.close()
     assert b"secret-one" not in (tmp_path / "journal.sqlite").read_bytes()

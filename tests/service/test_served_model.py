@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""A served model equals one that learnt the same examples in one process, whatever happened in between."""
+"""A served model equals one that learned the same examples in one process, whatever happened in between."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_it_learns_in_order_and_answers_after_a_restart(tmp_path: Path) -> None:
         assert learn_all(model, EXAMPLES[:700]) == list(range(1, 701))
         assert model.model.fingerprint() == twin_of(EXAMPLES[:700]).fingerprint()
     with served(folder) as model:
-        assert (model.learnt, model.is_ready) == (700, True)
+        assert (model.learned, model.is_ready) == (700, True)
         learn_all(model, EXAMPLES[700:])
         assert model.model.fingerprint() == twin_of(EXAMPLES).fingerprint()
         assert [info.position for info in model.snapshots.list()] == [0, 700]
@@ -78,7 +78,7 @@ def test_rolling_back_returns_to_the_snapshot_and_is_replayed(tmp_path: Path, *,
         learn_all(model, EXAMPLES[300:600])
         (position,) = model.roll_back(300).result(PATIENCE)
         assert position == 601
-        model.when_learnt(position).result(PATIENCE)
+        model.when_learned(position).result(PATIENCE)
         assert model.model.fingerprint() == twin_of(EXAMPLES[:300]).fingerprint()
         learn_all(model, EXAMPLES[600:900])
         until(lambda: model.snapshots.at(601))
@@ -185,7 +185,7 @@ def test_texts_may_have_features(tmp_path: Path) -> None:
 
 
 def test_learning_never_depends_on_the_state_of_the_model(tmp_path: Path) -> None:
-    """Names of features that the library takes for a mistake are learnt, so that a replay never fails."""
+    """Names of features that the library takes for a mistake are learned, so that a replay never fails."""
     numbers = [Example(features=[(i, 1.0), (i + 1, 1.0)], labels=[f"l{i}"]) for i in range(20)]
     strings = [Example(features={str(i): 1.0, str(i + 1): 1.0}, labels=[f"l{i}"]) for i in range(20)]
     folder = new_folder(tmp_path)
@@ -302,8 +302,8 @@ def test_a_replaced_model_file_is_not_ignored(tmp_path: Path) -> None:
         prepare_folder(tmp_path)
 
 
-def test_a_position_that_is_never_learnt_ends_with_the_server(tmp_path: Path) -> None:
+def test_a_position_that_is_never_learned_ends_with_the_server(tmp_path: Path) -> None:
     with served(new_folder(tmp_path)) as model:
-        waiting = model.when_learnt(5)
+        waiting = model.when_learned(5)
     with pytest.raises(Exception, match="shutting down"):
         waiting.result(PATIENCE)

@@ -14,7 +14,7 @@ from oplt.service.tokens import Tokens
 
 __all__ = ["allowed", "check_access", "who_asks"]
 
-_LOCAL = "local"  # who learnt, if there are no tokens
+_LOCAL = "local"  # who learned, if there are no tokens
 
 
 def allowed(tokens: Tokens | None, authorization: str, scope: str | None) -> str:

@@ -48,7 +48,7 @@ _SAYS = {
     409: "The request contradicts an earlier one, or the state of the model.",
     413: "The request is too large.",
     415: "The request is not JSON.",
-    429: "Too many examples wait to be learnt. Try again later.",
+    429: "Too many examples wait to be learned. Try again later.",
     503: "The server cannot do this at present. Try again later.",
 }
 ERRORS = {

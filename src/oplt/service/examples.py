@@ -3,7 +3,7 @@
 """Examples as requests and the journal hold them, and how they become rows for the model.
 
 Everything that can be wrong with an example is found here, before it enters the journal, by checks that do not depend
-on the state of the model. So every record of the journal can be learnt, now and in every replay.
+on the state of the model. So every record of the journal can be learned, now and in every replay.
 """
 
 from __future__ import annotations

@@ -114,5 +114,5 @@ def _expect_source(folder: Path, model: Path, status: os.stat_result) -> None:
             "model-replaced",
             f"the model file has changed since {folder.name} was made from it",
             where=str(model),
-            hint=f"To continue with what was learnt since, serve {folder} instead. To start anew, remove that folder.",
+            hint=f"To continue with what was learned since, serve {folder} instead. To start anew, remove that folder.",
         )

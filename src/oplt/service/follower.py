@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 _BATCH = 2000  # records of one request
 _WAIT = 2.0  # seconds that a request waits for new records
 _PAUSE = 1.0  # seconds after an error
-_MOST_PENDING = 20_000  # records that this follower may have fetched but not learnt
+_MOST_PENDING = 20_000  # records that this follower may have fetched but not learned
 
 
 class Leader:
@@ -124,7 +124,7 @@ class Follower:
         self._is_checked = False
         self._n_equal = 0
         served.leader = leader.url
-        served.recovered_until = max(served.recovered_until, served.learnt)
+        served.recovered_until = max(served.recovered_until, served.learned)
         self._thread = threading.Thread(target=self._work, name="oplt-follower", daemon=True)
         self._thread.start()
 
@@ -153,7 +153,7 @@ class Follower:
         own = self._served.journal
         if not self._is_checked:
             self._check_history()
-        if own.last - self._served.learnt > _MOST_PENDING:
+        if own.last - self._served.learned > _MOST_PENDING:
             self._stopped.wait(0.1)
             return
         answer = self._leader.read(own.last, wait=_WAIT)

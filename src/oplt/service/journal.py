@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from oplt.service._journal_file import NewRecord, Record, connect, insert, prepare, read_last, rows_to_records
+from oplt.service._journal_reading import JournalReading
 from oplt.service.errors import JournalError
-from oplt.service.lineage import Lineage, Rollback
 
 __all__ = ["Durability", "Journal", "NewRecord", "Record"]
 
@@ -48,7 +48,7 @@ class _Task:
     size: int = 1
 
 
-class Journal:
+class Journal(JournalReading):
     """A journal file. All methods may be called from any thread.
 
     Parameters
@@ -67,15 +67,11 @@ class Journal:
     def __init__(
         self, path: Path, durability: Durability = "full", *, identity: str | None = None, begin: int = 0
     ) -> None:
-        self.path = path
+        super().__init__(path)
         self._start = (identity, begin)
         self.durability: Durability = durability
-        self._local = threading.local()
-        self._readers: list[sqlite3.Connection] = []
         self._tasks: deque[_Task] = deque()
         self._submitted = threading.Condition()  # the writing thread waits for tasks
-        self._committed = threading.Condition()  # readers wait for records
-        self._is_closing = self._is_released = False
         self._failure: JournalError | None = None
         self._failed_at = 0.0
         self._unflushed_since: float | None = None
@@ -157,125 +153,10 @@ class Journal:
             self._submitted.notify()
         return future
 
-    # Reading
-
-    @property
-    def last(self) -> int:
-        """The position of the last durable record; 0 if there is none."""
-        return self._last
-
     @property
     def failure(self) -> JournalError | None:
         """Why nothing can be appended at present; None if it can."""
         return self._failure
-
-    @property
-    def first(self) -> int:
-        """The position of the first record that is still there; 1 if there has never been any."""
-        found = self._query("SELECT min(position) FROM records")[0][0]
-        return int(found) if found else self.last + 1
-
-    def read(self, after: int, limit: int = 1000) -> list[Record]:
-        """Read up to `limit` records that follow a position.
-
-        Raises
-        ------
-        JournalError
-            If a record is missing or damaged, or was removed by the retention rule.
-        """
-        records = rows_to_records(self._rows(self._reader(), "position > ?", (after,), limit))
-        expected = after + 1
-        for record in records:
-            if record.position != expected:
-                is_first = expected == after + 1
-                raise JournalError(
-                    "journal-trimmed" if is_first else "journal-damaged",
-                    "the record was removed by the retention rule" if is_first else "the record is missing",
-                    where=f"{self.path}, record {expected}",
-                )
-            expected += 1
-        return records
-
-    def wait(self, after: int, timeout: float) -> bool:
-        """Wait until there is a record after a position. Returns whether there is one."""
-        with self._committed:
-            self._committed.wait_for(lambda: self._last > after or self._is_closing or self._is_released, timeout)
-            return self._last > after
-
-    def release_readers(self) -> None:
-        """Let nobody wait for records any more, because the server is about to stop."""
-        with self._committed:
-            self._is_released = True
-            self._committed.notify_all()
-
-    def lineage(self, position: int) -> Lineage:
-        """Return which records made the model at a position."""
-        return Lineage(self.rollbacks(), position)
-
-    def rollbacks(self) -> list[Rollback]:
-        """Return all rollbacks, in order."""
-        found = self._query("SELECT position, content FROM records WHERE kind = 'rollback' ORDER BY position")
-        return [Rollback(position, int(content)) for position, content in found]
-
-    def learnt_positions(self, since: int, until: int, forgotten_after: int) -> list[int]:
-        """Return the positions of examples, except those that were forgotten by a record up to `forgotten_after`."""
-        found = self._query(
-            "SELECT position FROM records WHERE position BETWEEN ? AND ? AND kind = 'learn'"
-            " AND (forgotten IS NULL OR forgotten > ?) ORDER BY position",
-            (since, until, forgotten_after),
-        )
-        return [position for (position,) in found]
-
-    def forgotten_positions(self, until: int, forgotten_after: int) -> list[tuple[int, int]]:
-        """Return the examples up to a position that a record after `forgotten_after` forgot, each with that record."""
-        return self._query(
-            "SELECT position, forgotten FROM records WHERE forgotten > ? AND position <= ?", (forgotten_after, until)
-        )
-
-    def fingerprints(self, after: int, limit: int = 100) -> list[tuple[int, str]]:
-        """Return noted fingerprints after a position."""
-        query = "SELECT position, fingerprint FROM fingerprints WHERE position > ? ORDER BY position LIMIT ?"
-        return self._query(query, (after, limit))
-
-    def fingerprint_at(self, position: int) -> str | None:
-        """Return the noted fingerprint at a position, if there is one."""
-        found = self._query("SELECT fingerprint FROM fingerprints WHERE position = ?", (position,))
-        return str(found[0][0]) if found else None
-
-    def meta(self, name: str) -> str | None:
-        """Return a noted value."""
-        found = self._query("SELECT value FROM meta WHERE name = ?", (name,))
-        return str(found[0][0]) if found else None
-
-    def set_meta(self, name: str, value: str) -> Future[None]:
-        """Note a value."""
-
-        def run(connection: sqlite3.Connection) -> None:
-            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
-
-        return self._submit(run)
-
-    def _rows(self, connection: sqlite3.Connection, where: str, values: tuple[Any, ...], limit: int = -1) -> list[Any]:
-        query = f"SELECT * FROM records WHERE {where} ORDER BY position LIMIT ?"  # noqa: S608 (`where` is ours)
-        try:
-            return connection.execute(query, (*values, limit)).fetchall()
-        except sqlite3.DatabaseError as error:
-            raise self._damaged(error) from error
-
-    def _query(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        try:
-            return self._reader().execute(query, values).fetchall()
-        except sqlite3.DatabaseError as error:
-            raise self._damaged(error) from error
-
-    def _reader(self) -> sqlite3.Connection:
-        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if found is None:
-            found = self._local.connection = connect(self.path)
-            found.execute("PRAGMA query_only = ON")
-            with self._submitted:
-                self._readers.append(found)
-        return found
 
     # The writing thread
 
@@ -414,13 +295,4 @@ class Journal:
             where=str(self.path),
             got=str(error),
             hint=f"{hint} Nothing was accepted; the server tries again with the next request.",
-        )
-
-    def _damaged(self, error: Exception) -> JournalError:
-        return JournalError(
-            "journal-damaged",
-            "the journal cannot be read",
-            where=str(self.path),
-            got=str(error),
-            hint="Restore the folder from a copy, or start anew from a snapshot.",
         )

@@ -18,16 +18,16 @@ _BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 3
 
 _GAUGES: dict[str, tuple[str, Callable[[ServedModel], float]]] = {
     "journal_position": ("Position of the last record of the journal", lambda m: m.journal.last),
-    "learnt_position": ("Position up to which the journal has been learnt", lambda m: m.learnt),
-    "pending": ("Records that wait to be learnt or are on their way to the disk", lambda m: m.n_pending),
+    "learned_position": ("Position up to which the journal has been learned", lambda m: m.learned),
+    "pending": ("Records that wait to be learned or are on their way to the disk", lambda m: m.n_pending),
     "examples": ("Examples that the model contains", lambda m: m.model.n_examples),
     "labels": ("Labels that the model knows", lambda m: m.model.n_labels),
     "features": ("Features that the model knows", lambda m: m.model.n_features),
     "memory_bytes": ("Memory of the model", lambda m: m.model.memory_bytes),
-    "ready": ("1 if the model has learnt its journal and works", lambda m: int(m.is_ready)),
+    "ready": ("1 if the model has learned its journal and works", lambda m: int(m.is_ready)),
     "diverged": ("1 if the model differs from its leader's", lambda m: int(m.diverged is not None)),
     "agreed_position": ("Last position at which the leader had the same fingerprint", lambda m: m.agreed),
-    "follower_lag": ("Records of the leader that a follower has not learnt yet", lambda m: m.lag),
+    "follower_lag": ("Records of the leader that a follower has not learned yet", lambda m: m.lag),
 }
 
 
@@ -74,14 +74,14 @@ class _Models(Collector):
             for model_name, model in self._models.items():
                 gauge.add_metric([model_name], float(value(model)))
             yield gauge
-        learnt = CounterMetricFamily("oplt_learnt", "Examples learnt since the start", labels=["model"])
+        learned = CounterMetricFamily("oplt_learned", "Examples learned since the start", labels=["model"])
         precision = GaugeMetricFamily(
-            "oplt_progressive_precision", "Precision on examples just before they are learnt", labels=["model", "k"]
+            "oplt_progressive_precision", "Precision on examples just before they are learned", labels=["model", "k"]
         )
         for name, model in self._models.items():
-            learnt.add_metric([name], model.n_learnt)
+            learned.add_metric([name], model.n_learned)
             window = model.progressive.latest()
             for k in (1, 3, 5) if window is not None else ():
                 precision.add_metric([name, str(k)], getattr(window, f"p{k}"))
-        yield learnt
+        yield learned
         yield precision

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Progressive precision: how well examples are predicted just before they are learnt, by window of the stream.
+"""Progressive precision: how well examples are predicted just before they are learned, by window of the stream.
 
 Predicting takes about as long as learning, so only a share of the learner's time is spent on it. If examples arrive
 faster than that, an evenly spaced sample of them is predicted.
@@ -31,14 +31,14 @@ class Window(msgspec.Struct):
 
     first: int  # positions in the journal
     last: int
-    n: int = 0  # number of examples that were predicted before they were learnt
+    n: int = 0  # number of examples that were predicted before they were learned
     p1: float = 0.0
     p3: float = 0.0
     p5: float = 0.0
 
 
 class Progressive:
-    """Predicts examples before they are learnt and keeps the precision of the latest windows.
+    """Predicts examples before they are learned and keeps the precision of the latest windows.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Progressive:
         return Window(windows[0].first, windows[-1].last, n, **mean)
 
     def observe(self, model: Any, xs: Sequence[Any], labels: Sequence[Sequence[Any]], first: int) -> None:
-        """Predict some of the examples that are learnt next; `first` is the position of the first one."""
+        """Predict some of the examples that are learned next; `first` is the position of the first one."""
         labelled = [i for i, names in enumerate(labels) if names]
         n = min(len(labelled), self._affordable())
         if n == 0:
@@ -79,7 +79,7 @@ class Progressive:
         begin = time.monotonic()
         try:
             found = model.predict_many([xs[i] for i in chosen], k=KS[-1])
-        except OpltError:  # such as features of another kind, which are learnt nevertheless
+        except OpltError:  # such as features of another kind, which are learned nevertheless
             return
         took = time.monotonic() - begin
         self._credit -= took

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The model at a position of the journal: a snapshot, without what was forgotten since, and the records after it.
 
-Forgetting is exact: a model that forgot an example equals one that never learnt it. So an example that is marked as
+Forgetting is exact: a model that forgot an example equals one that never learned it. So an example that is marked as
 forgotten is skipped whenever the journal is replayed, and a snapshot that still contains it forgets it when it is
 opened. Either way, the result has the same fingerprint.
 """
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
-_CHUNK = 2048  # records that are read and learnt together
+_CHUNK = 2048  # records that are read and learned together
 
 
 def takes_texts(model: OnlinePLT) -> bool:
@@ -103,8 +103,8 @@ def numbers_of(
 ) -> list[int]:
     """Return the numbers that a model at position `until` gives to the examples at these positions."""
     lineage = journal.lineage(until)
-    learnt = journal.learnt_positions(min(positions), until, forgotten_after)
-    in_model = [position for position in learnt if position in lineage]
+    learned = journal.learned_positions(min(positions), until, forgotten_after)
+    in_model = [position for position in learned if position in lineage]
     place = {position: i for i, position in enumerate(in_model)}
     first = model.n_examples - len(in_model)
     return [first + place[position] for position in positions if position in place]
@@ -112,13 +112,13 @@ def numbers_of(
 
 def restore(store: SnapshotStore, journal: Journal, position: int, threads: int) -> OnlinePLT:
     """Make the model at a position anew."""
-    model, learnt = newest_usable(store, journal, position, threads)
+    model, learned = newest_usable(store, journal, position, threads)
     lineage = journal.lineage(position)
-    while learnt < position:
-        records = journal.read(learnt, min(_CHUNK, position - learnt))
+    while learned < position:
+        records = journal.read(learned, min(_CHUNK, position - learned))
         ours = [record for record in records if record.position in lineage]
         learn_records(model, ours)
-        learnt = records[-1].position
+        learned = records[-1].position
     return model
 
 

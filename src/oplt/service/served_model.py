@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: MIT
 """A model that is served: its folder, its journal, the thread that learns, and the threads that ask.
 
-An example is acknowledged when the journal holds it, and learnt in the order of the journal by one thread. Predictions
+An example is acknowledged when the journal holds it, and learned in the order of the journal by one thread. Predictions
 read the model while it learns and never wait for the journal. Recovery is no special case: the newest good snapshot is
 opened, and the thread learns the records after its position.
 """
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import logging
 import math
@@ -33,7 +32,6 @@ from oplt.service.progressive import Progressive
 from oplt.service.restoring import (
     apply_labels,
     examples_of,
-    is_tainted,
     learn,
     newest_usable,
     numbers_of,
@@ -41,13 +39,15 @@ from oplt.service.restoring import (
     rows_of,
     takes_texts,
 )
+from oplt.service.retention import tidy_up
 from oplt.service.settings import ServingSettings
 from oplt.service.snapshots import SnapshotInfo, SnapshotStore
+from oplt.service.waiting import Waiting
 
 __all__ = ["ServedModel"]
 
 _log = logging.getLogger(__name__)
-_SHORT = 16  # examples learnt together, so that a prediction waits for at most so many
+_SHORT = 16  # examples learned together, so that a prediction waits for at most so many
 _LONG = 2048  # the same during a backlog, when predictions read a published copy instead of waiting
 _BACKLOG = 512
 _CHECK = 8192  # positions at whose multiples followers compare fingerprints
@@ -101,11 +101,11 @@ class ServedModel:
             self.journal.close()
             self._folder.close()
             raise
-        self.model, self._learnt = found
+        self.model, self._learned = found
         self.texts = takes_texts(self.model)
         self.recovered_until = self.journal.last  # up to here, records were there when the server started
         self.failure: OpltError | None = None
-        self.n_learnt = 0  # since the start
+        self.n_learned = 0  # since the start
         self.followed_at = 0.0  # when a follower last asked, on the monotonic clock
         self._view: tuple[PLT | None, int] = (None, 0)  # of a moment ago, and its position
         self._viewed_at = self._read_at = -math.inf
@@ -114,14 +114,13 @@ class ServedModel:
         self._turn = threading.Lock()  # held while model and position change together
         self._lock = threading.Lock()
         self._in_flight = 0
-        self._waiting: list[tuple[int, int, Future[int]]] = []
-        self._ticket = itertools.count()
+        self._waiting = Waiting(self._learned)
         self._is_closing = threading.Event()
         self._saver = ThreadPoolExecutor(1, thread_name_prefix="oplt-snapshot")
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="oplt-reader")
         self._next: Future[_Chunk] | None = None  # the chunk after the present one
         self._saving: Future[SnapshotInfo] | None = None
-        self._snapshot_at = (self._learnt, time.monotonic())
+        self._snapshot_at = (self._learned, time.monotonic())
         self._checked = -1
         self._learner = threading.Thread(target=self._work, name="oplt-learner", daemon=True)
         self._learner.start()
@@ -129,30 +128,30 @@ class ServedModel:
     # What is known
 
     @property
-    def learnt(self) -> int:
-        """The position up to which the journal has been learnt."""
-        return self._learnt
+    def learned(self) -> int:
+        """The position up to which the journal has been learned."""
+        return self._learned
 
     @property
     def n_pending(self) -> int:
-        """Number of records that are to be learnt, or on their way to the disk."""
-        return max(0, self.journal.last - self._learnt) + self._in_flight
+        """Number of records that are to be learned, or on their way to the disk."""
+        return max(0, self.journal.last - self._learned) + self._in_flight
 
     @property
     def lag(self) -> int:
-        """Number of records of the leader that this follower has not learnt yet; 0 for a leader."""
-        return max(0, self.leader_last - self._learnt) if self.leader is not None else 0
+        """Number of records of the leader that this follower has not learned yet; 0 for a leader."""
+        return max(0, self.leader_last - self._learned) if self.leader is not None else 0
 
     @property
     def is_ready(self) -> bool:
-        """Whether everything that the journal held at the start has been learnt, and learning works."""
+        """Whether everything that the journal held at the start has been learned, and learning works."""
         return not self.reasons_not_ready()
 
     def reasons_not_ready(self) -> list[str]:
         """Say why the model is not ready, without internals; nothing if it is."""
         reasons = []
-        if self._learnt < self.recovered_until:
-            reasons.append(f"recovering: {self._learnt:,} of {self.recovered_until:,} records")
+        if self._learned < self.recovered_until:
+            reasons.append(f"recovering: {self._learned:,} of {self.recovered_until:,} records")
         if self.failure is not None:
             reasons.append("learning has failed")
         if self.journal.failure is not None:
@@ -171,27 +170,18 @@ class ServedModel:
         began, (view, position) = self._call_began, self._view
         if view is not None and position >= at_least and began is not None and self._read_at - began > _LONG_CALL:
             return view, position
-        position = self._learnt  # before the model: it may include more
+        position = self._learned  # before the model: it may include more
         return self.model, position
 
     def fingerprint(self) -> tuple[int, str]:
         """Return a position and the fingerprint of the model there. It takes a pass over the whole model."""
         with self._turn:
-            state, position = self.model.snapshot(), self._learnt
+            state, position = self.model.snapshot(), self._learned
         return position, state.fingerprint()
 
-    def when_learnt(self, position: int) -> Future[int]:
-        """Return a future that is done when a position has been learnt."""
-        future: Future[int] = Future()
-        with self._lock:
-            if self._learnt < position and self.failure is None:
-                heapq.heappush(self._waiting, (position, next(self._ticket), future))
-                return future
-        if self._learnt < position and self.failure is not None:
-            future.set_exception(self.failure)
-        else:
-            future.set_result(self._learnt)
-        return future
+    def when_learned(self, position: int) -> Future[int]:
+        """Return a future that is done when a position has been learned."""
+        return self._waiting.until(position)
 
     # What changes the model
 
@@ -203,7 +193,7 @@ class ServedModel:
         InvalidInputError
             If an example is not valid. Nothing was appended.
         BusyError
-            If too many examples wait to be learnt.
+            If too many examples wait to be learned.
         """
         self._expect_to_lead()
         self._expect_room(len(examples))
@@ -223,7 +213,7 @@ class ServedModel:
         return self._append([NewRecord("forget", content, key, who)])
 
     def roll_back(self, position: int, *, who: str | None = None, key: str | None = None) -> Future[list[int]]:
-        """Append a request to return to the snapshot at a position. What was learnt since no longer counts."""
+        """Append a request to return to the snapshot at a position. What was learned since no longer counts."""
         self._expect_to_lead()
         if self.snapshots.at(position) is None:
             raise NotFoundError("no-such-snapshot", "there is no snapshot at this position", got=str(position))
@@ -241,7 +231,7 @@ class ServedModel:
     def snapshot(self) -> Future[SnapshotInfo]:
         """Write a snapshot of the present model, in the background."""
         with self._turn:
-            state, position = self.model.snapshot(), self._learnt
+            state, position = self.model.snapshot(), self._learned
         self._snapshot_at = (position, time.monotonic())
         return self._saver.submit(self._save, state, position)
 
@@ -257,7 +247,7 @@ class ServedModel:
 
     def _expect_room(self, n: int) -> None:
         if self.n_pending + n > self.settings.max_pending and self.n_pending > 0:
-            raise BusyError("queue-full", f"{self.n_pending:,} examples wait to be learnt", hint="Try again later.")
+            raise BusyError("queue-full", f"{self.n_pending:,} examples wait to be learned", hint="Try again later.")
 
     def _append(self, records: list[NewRecord]) -> Future[list[int]]:
         with self._lock:
@@ -281,24 +271,24 @@ class ServedModel:
     def _work(self) -> None:
         while not self._is_closing.is_set():
             try:
-                if self.journal.wait(self._learnt, _IDLE):
+                if self.journal.wait(self._learned, _IDLE):
                     self._advance()
                 else:
                     self._check_fingerprint(idle=True)
                 self._snapshot_if_due()
             except Exception as error:  # noqa: BLE001 (whatever it is, predictions go on)
-                _log.exception("%s: learning has stopped after record %d", self.name, self._learnt)
+                _log.exception("%s: learning has stopped after record %d", self.name, self._learned)
                 hint = "Restart the server; it recovers from the last snapshot."
                 self.failure = error if isinstance(error, OpltError) else OpltError(
                     "learning-failed", "learning failed", got=type(error).__name__, hint=hint
                 )  # fmt: skip
-                self._notify(error=self.failure)
+                self._waiting.fail(self.failure)
                 return
 
     def _advance(self) -> None:
         """Learn the next records. During a backlog, the records after them are read and decoded meanwhile."""
-        n_waiting = self.journal.last - self._learnt
-        chunk = self._next.result() if self._next is not None else self._read(self._learnt, n_waiting)
+        n_waiting = self.journal.last - self._learned
+        chunk = self._next.result() if self._next is not None else self._read(self._learned, n_waiting)
         self._next = None
         end = chunk.records[-1].position
         if self.journal.last - end > _BACKLOG:
@@ -334,11 +324,11 @@ class ServedModel:
         with self._turn:
             self._call_began = time.monotonic()
             learn(self.model, rows)
-            self._learnt = records[-1].position
+            self._learned = records[-1].position
             self._call_began = None
         self._refresh_view()
-        self.n_learnt += len(examples)
-        self._notify()
+        self.n_learned += len(examples)
+        self._waiting.reached(self._learned)
 
     def _refresh_view(self) -> None:
         """Take a view for readers, at most once a second, because each costs a copy of what changes afterwards."""
@@ -346,7 +336,7 @@ class ServedModel:
         if now - self._read_at > _FORGOTTEN_READERS:
             self._view = (None, 0)
         elif now - self._viewed_at > _VIEW:
-            self._view, self._viewed_at = (self.model.snapshot(), self._learnt), now
+            self._view, self._viewed_at = (self.model.snapshot(), self._learned), now
 
     def _apply(self, record: Record) -> None:
         self._view = (None, 0)
@@ -357,11 +347,11 @@ class ServedModel:
                 target = int(record.content or b"0")
                 model = restore(self.snapshots, self.journal, target, self.settings.threads)
                 with self._turn:
-                    self.model, self._learnt = model, record.position
+                    self.model, self._learned = model, record.position
             elif record.kind == "labels":
                 with self._turn:
                     apply_labels(self.model, record)
-                    self._learnt = record.position
+                    self._learned = record.position
             else:
                 raise JournalError("journal-version-unknown", "a record is of an unknown kind", got=record.kind)
         except InvalidInputError as error:  # refused, in every replay alike
@@ -370,8 +360,8 @@ class ServedModel:
             while len(self._refusals) > _MOST_REFUSALS:
                 del self._refusals[next(iter(self._refusals))]
         with self._turn:
-            self._learnt = record.position
-        self._notify()
+            self._learned = record.position
+        self._waiting.reached(self._learned)
         if record.kind != "labels":
             self.snapshot()
 
@@ -382,7 +372,7 @@ class ServedModel:
             numbers = numbers_of(self.journal, self.model, positions, before, forgotten_after=self.journal.last + 1)
             if numbers:
                 self.model.forget(numbers)
-            self._learnt = record.position
+            self._learned = record.position
         while not self._is_closing.is_set():  # if it is never noted, the next start applies the record again
             try:
                 self.journal.mark_forgotten(positions, record.position).result()
@@ -391,27 +381,17 @@ class ServedModel:
             else:
                 return
 
-    def _notify(self, error: OpltError | None = None) -> None:
-        done = []
-        with self._lock:
-            while self._waiting and (error or self._waiting[0][0] <= self._learnt):
-                done.append(heapq.heappop(self._waiting)[2])
-        for future in done:
-            if not future.set_running_or_notify_cancel():
-                continue
-            if error is None:
-                future.set_result(self._learnt)
-            else:
-                future.set_exception(error)
-
     def _check_fingerprint(self, *, idle: bool) -> None:
         """Note the fingerprint at positions where followers compare theirs: at multiples of 8,192, and when idle."""
         is_followed = self.leader is not None or time.monotonic() - self.followed_at < 60
-        is_due = idle or self._learnt % _CHECK == 0
-        if not is_followed or not is_due or self._checked == self._learnt:
+        is_due = idle or self._learned % _CHECK == 0
+        if not is_followed or not is_due or self._checked == self._learned:
             return
-        self._checked = self._learnt
-        self.note_fingerprint(self._learnt, self.model.fingerprint())
+        self._checked = self._learned
+        self._saver.submit(self._note, self.model.snapshot(), self._learned)
+
+    def _note(self, state: PLT, position: int) -> None:
+        self.note_fingerprint(position, state.fingerprint())
 
     def note_fingerprint(self, position: int, fingerprint: str) -> None:
         """Keep a fingerprint for followers."""
@@ -422,39 +402,22 @@ class ServedModel:
 
     def _snapshot_if_due(self) -> None:
         position, when = self._snapshot_at
-        if self._learnt == position or (self._saving is not None and not self._saving.done()):
+        if self._learned == position or (self._saving is not None and not self._saving.done()):
             return
         is_old = time.monotonic() - when > self.settings.snapshot_seconds
-        if is_old or self._learnt - position >= self.settings.snapshot_records:
+        if is_old or self._learned - position >= self.settings.snapshot_records:
             self._saving = self.snapshot()
 
-    def _save(self, state: object, position: int) -> SnapshotInfo:
+    def _save(self, state: PLT, position: int) -> SnapshotInfo:
         try:
             found = self.snapshots.at(position)
-            info = found or self.snapshots.save(state, position)  # type: ignore[arg-type]
+            info = found or self.snapshots.save(state, position)
         except OSError as error:
             _log.error("%s: the snapshot at %d could not be written: %s", self.name, position, error)
             raise
         self.note_fingerprint(position, info.fingerprint)
-        self._tidy_up()
+        tidy_up(self.snapshots, self.journal, self.settings)
         return info
-
-    def _tidy_up(self) -> None:
-        """Remove snapshots and records by rule, though never what recovery needs."""
-        lineage = self.journal.lineage(self.journal.last)
-        snapshots = self.snapshots.list()
-        good = [info for info in snapshots if not is_tainted(self.journal, info)]
-        kept = {info.position for info in [*good[:1], *good[-max(2, self.settings.keep_snapshots) :]]}
-        usable = [info.position for info in good if lineage.passes(info.position)]
-        kept.update(usable[-2:])
-        if usable:  # never without a snapshot to start from
-            for info in snapshots:
-                if info.position not in kept:
-                    self.snapshots.remove(info)
-        if self.settings.keep_journal is not None and len(usable) >= 2:
-            first = min(usable[-2] + 1, self.journal.last - self.settings.keep_journal + 1)
-            if first > self.journal.first and self.journal.failure is None:
-                self.journal.trim(first)
 
     def close(self, *, snapshot: bool = True) -> None:
         """Stop learning after the present chunk, write a snapshot and close the journal."""
@@ -463,7 +426,7 @@ class ServedModel:
         self._is_closing.set()
         self._learner.join()
         last = self.snapshots.list()
-        if snapshot and self.failure is None and (not last or last[-1].position != self._learnt):
+        if snapshot and self.failure is None and (not last or last[-1].position != self._learned):
             try:
                 self.snapshot().result()
             except OSError:
@@ -472,4 +435,4 @@ class ServedModel:
         self._reader.shutdown()
         self.journal.close()
         self._folder.close()
-        self._notify(error=UnavailableError("shutting-down", "the server is shutting down"))
+        self._waiting.fail(UnavailableError("shutting-down", "the server is shutting down"))

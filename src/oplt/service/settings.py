@@ -22,7 +22,7 @@ class ServingSettings:
     threads
         Number of threads for learning.
     max_pending
-        Number of examples that may wait to be learnt. Beyond it, `BusyError` is raised.
+        Number of examples that may wait to be learned. Beyond it, `BusyError` is raised.
     snapshot_records, snapshot_seconds
         A snapshot is written after this many records, or this many seconds if there is anything new.
     keep_snapshots
@@ -30,7 +30,7 @@ class ServingSettings:
     keep_journal
         Keep at least the last N records of the journal, and all that recovery needs; None keeps all.
     progressive_share
-        The share of the learner's time that is spent on predicting examples before they are learnt.
+        The share of the learner's time that is spent on predicting examples before they are learned.
     """
 
     durability: Durability = "full"

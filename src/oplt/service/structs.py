@@ -23,7 +23,7 @@ __all__ = [
     "LabelAnswer",
     "LabelsAnswer",
     "Learn",
-    "Learnt",
+    "Learned",
     "ModelAnswer",
     "ModelsAnswer",
     "Predict",
@@ -31,7 +31,7 @@ __all__ = [
     "Predictions",
     "RecordAnswer",
     "SnapshotsAnswer",
-    "StreamLearnt",
+    "StreamLearned",
     "WindowsAnswer",
 ]
 
@@ -74,7 +74,7 @@ class Prediction(msgspec.Struct):
 
 
 class Predictions(msgspec.Struct):
-    """A prediction for each example. `position`: all records of the journal up to it had been learnt."""
+    """A prediction for each example. `position`: all records of the journal up to it had been learned."""
 
     predictions: list[Prediction]
     position: int
@@ -91,14 +91,14 @@ class Learn(msgspec.Struct, forbid_unknown_fields=True):
     examples: Annotated[list[Example], Meta(max_length=MOST_EXAMPLES)] | None = None
 
 
-class Learnt(msgspec.Struct):
+class Learned(msgspec.Struct):
     """The examples are on disk, at these positions of the journal; `position` is the last one."""
 
     position: int
     positions: list[int]
 
 
-class StreamLearnt(msgspec.Struct):
+class StreamLearned(msgspec.Struct):
     """The examples of a stream are on disk."""
 
     position: int
@@ -133,7 +133,7 @@ class LabelsAnswer(msgspec.Struct):
 
 
 class ModelAnswer(msgspec.Struct):
-    """A model: its size, what it has learnt, and how well it predicted that before."""
+    """A model: its size, what it has learned, and how well it predicted that before."""
 
     name: str
     takes: str  # texts or features
@@ -141,7 +141,7 @@ class ModelAnswer(msgspec.Struct):
     n_labels: int
     n_features: int
     memory_bytes: int
-    position: int  # learnt so far
+    position: int  # learned so far
     journal: int  # the last position of the journal
     ready: bool
     durability: str
@@ -195,7 +195,7 @@ class JournalAnswer(msgspec.Struct):
     id: str
     first: int
     last: int
-    learnt: int
+    learned: int
     records: list[RecordAnswer]
     fingerprints: list[Fingerprint]
 

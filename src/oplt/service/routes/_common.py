@@ -45,22 +45,22 @@ async def in_thread(request: Request[Any, Any, Any], call: Callable[..., _Result
 
 
 async def read_after(served: ServedModel, position: int | None) -> None:
-    """Wait until a position has been learnt."""
-    if position is None or served.learnt >= position:
+    """Wait until a position has been learned."""
+    if position is None or served.learned >= position:
         return
     if position > served.journal.last and served.leader is None:
         raise NotFoundError("no-such-position", f"the journal does not reach position {position}")
     try:
-        await asyncio.wait_for(asyncio.wrap_future(served.when_learnt(position)), _WAIT)
+        await asyncio.wait_for(asyncio.wrap_future(served.when_learned(position)), _WAIT)
     except asyncio.TimeoutError:
-        raise UnavailableError("not-learnt-yet", f"position {position} has not been learnt yet") from None
+        raise UnavailableError("not-learned-yet", f"position {position} has not been learned yet") from None
 
 
 async def applied(served: ServedModel, appended: Future[list[int]]) -> Applied:
     """Wait until a record is durable and, for a while, until it has been applied."""
     (position,) = await asyncio.wrap_future(appended)
     try:
-        await asyncio.wait_for(asyncio.wrap_future(served.when_learnt(position)), _WAIT)
+        await asyncio.wait_for(asyncio.wrap_future(served.when_learned(position)), _WAIT)
     except asyncio.TimeoutError:
         return Applied(position, applied=False)
     refusal = served.refusal(position)

@@ -58,7 +58,7 @@ def _read(served: ServedModel, after: int, limit: int) -> bytes:
             break
         answers.append(_answer(record))
     noted = [Fingerprint(position, digest) for position, digest in own.fingerprints(max(0, after - 100_000))]
-    return msgspec.json.encode(JournalAnswer(own.id, own.first, own.last, served.learnt, answers, noted))
+    return msgspec.json.encode(JournalAnswer(own.id, own.first, own.last, served.learned, answers, noted))
 
 
 def _answer(record: Record) -> RecordAnswer:

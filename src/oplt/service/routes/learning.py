@@ -20,7 +20,7 @@ from oplt.service.errors import BusyError
 from oplt.service.examples import Example
 from oplt.service.routes._common import Key, Served, applied, in_thread
 from oplt.service.served_model import ServedModel
-from oplt.service.structs import Applied, Forget, Learn, Learnt, StreamLearnt
+from oplt.service.structs import Applied, Forget, Learn, Learned, StreamLearned
 
 __all__ = ["answer_learn", "forget", "learn", "learn_stream"]
 
@@ -31,17 +31,19 @@ _DECODER = msgspec.json.Decoder(Example)
 
 
 @post("/learn", status_code=200, opt={"scope": "learn"}, responses=ERRORS, summary="Learn examples")
-async def learn(data: JSONBody[Learn], served: Served, request: Request[Any, Any, Any], key: Key = None) -> Learnt:
+async def learn(data: JSONBody[Learn], served: Served, request: Request[Any, Any, Any], key: Key = None) -> Learned:
     """Learn one example or several, all or none.
 
-    The answer comes when they are on disk. They are learnt in the order of their positions, usually within
+    The answer comes when they are on disk. They are learned in the order of their positions, usually within
     milliseconds; a prediction with `read_after` waits for that. An example with a `key`, or a request with the header
-    Idempotency-Key, that was received before is not learnt again; the answer has its first position.
+    Idempotency-Key, that was received before is not learned again; the answer has its first position.
     """
     return await answer_learn(served, data, request.app.state.pool, key=key, who=who_asks(request))
 
 
-async def answer_learn(served: ServedModel, data: Learn, pool: Executor, *, key: str | None, who: str | None) -> Learnt:
+async def answer_learn(
+    served: ServedModel, data: Learn, pool: Executor, *, key: str | None, who: str | None
+) -> Learned:
     """Answer a request."""
     examples = _examples(data)
     if key is not None:
@@ -52,7 +54,7 @@ async def answer_learn(served: ServedModel, data: Learn, pool: Executor, *, key:
     else:
         future = served.learn(examples, who=who)
     positions = await asyncio.wrap_future(future)
-    return Learnt(max(positions, default=served.journal.last), positions)
+    return Learned(max(positions, default=served.journal.last), positions)
 
 
 def _examples(data: Learn) -> list[Example]:
@@ -80,12 +82,12 @@ def _with_key(example: Example, key: str) -> Example:
     request_max_body_size=None,
     summary="Learn a stream of examples",
 )
-async def learn_stream(served: Served, request: Request[Any, Any, Any], key: Key = None) -> StreamLearnt:
+async def learn_stream(served: Served, request: Request[Any, Any, Any], key: Key = None) -> StreamLearned:
     """Learn a stream of any length: one example per line (application/x-ndjson).
 
     If the server is busy, it reads more slowly. An error names a line, or the batch of lines that was refused; all
     lines before it have been accepted. With the header Idempotency-Key, the same stream can be sent again after an
-    interruption: what was accepted the first time is not learnt again.
+    interruption: what was accepted the first time is not learned again.
     """
     who, n_examples, position = who_asks(request), 0, served.journal.last
     async for numbers, examples in _batches(request, key):
@@ -95,7 +97,7 @@ async def learn_stream(served: Served, request: Request[Any, Any, Any], key: Key
             raise error.at(f"lines {numbers[0]} to {numbers[-1]}: {error.where or 'an example'}") from None
         n_examples += len(examples)
         position = max(positions)
-    return StreamLearnt(position, n_examples)
+    return StreamLearned(position, n_examples)
 
 
 async def _append(served: ServedModel, examples: list[Example], who: str | None) -> list[int]:
@@ -152,7 +154,7 @@ async def _lines(request: Request[Any, Any, Any]) -> AsyncIterator[bytes]:
 
 @post("/forget", status_code=200, opt={"scope": "admin"}, responses=ERRORS, summary="Forget examples")
 async def forget(data: JSONBody[Forget], served: Served, request: Request[Any, Any, Any], key: Key = None) -> Applied:
-    """Forget the examples at these positions of the journal: the model becomes one that never learnt them.
+    """Forget the examples at these positions of the journal: the model becomes one that never learned them.
 
     They are erased from the journal, and snapshots that contain them are removed. It takes about as long as learning
     all examples did; predictions continue meanwhile.

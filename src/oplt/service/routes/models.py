@@ -33,7 +33,7 @@ async def model(served: Served, request: Request[Any, Any, Any], fingerprint: Fr
 
 
 def _described(served: ServedModel, fingerprint: bool) -> ModelAnswer:  # noqa: FBT001
-    position, digest = served.fingerprint() if fingerprint else (served.learnt, None)
+    position, digest = served.fingerprint() if fingerprint else (served.learned, None)
     current = served.model
     return ModelAnswer(
         name=served.name,
@@ -56,7 +56,7 @@ def _described(served: ServedModel, fingerprint: bool) -> ModelAnswer:  # noqa: 
 
 @get("/progressive", opt={"scope": "predict"}, responses=ERRORS, summary="Progressive precision by window")
 async def progressive(served: Served) -> WindowsAnswer:
-    """Return how well examples were predicted just before they were learnt, by window of the stream."""
+    """Return how well examples were predicted just before they were learned, by window of the stream."""
     return WindowsAnswer(served.progressive.windows())
 
 
@@ -89,7 +89,7 @@ async def snapshots(served: Served, request: Request[Any, Any, Any]) -> Snapshot
 
 @post("/snapshots", status_code=201, opt={"scope": "admin"}, responses=ERRORS, summary="Create a snapshot")
 async def create_snapshot(served: Served, request: Request[Any, Any, Any]) -> SnapshotInfo:
-    """Write a snapshot of the model that has learnt what the journal holds now. The answer comes when it is on disk."""
+    """Learn what the journal holds now, then write a snapshot. The answer comes when it is on disk."""
     await read_after(served, served.journal.last)
     return await asyncio.wrap_future(await in_thread(request, served.snapshot))
 
@@ -121,6 +121,6 @@ async def download_snapshot(served: Served, request: Request[Any, Any, Any], pos
     summary="Roll back to a snapshot",
 )
 async def roll_back(served: Served, request: Request[Any, Any, Any], position: Position, key: Key = None) -> Applied:
-    """Return to the model of a snapshot. What was learnt since no longer counts, but stays in the journal."""
+    """Return to the model of a snapshot. What was learned since no longer counts, but stays in the journal."""
     future = await in_thread(request, lambda: served.roll_back(position, who=who_asks(request), key=key))
     return await applied(served, future)

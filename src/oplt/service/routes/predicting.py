@@ -26,7 +26,7 @@ async def predict(data: JSONBody[Predict], served: Served, request: Request[Any,
     """Predict the labels of one example or of several.
 
     `k` labels at most (5 if neither `k` nor `threshold` is given), those whose probability is at least `threshold`,
-    only labels in `allow`, none in `deny`. `read_after` waits until that position of the journal has been learnt.
+    only labels in `allow`, none in `deny`. `read_after` waits until that position of the journal has been learned.
     """
     return await answer_predict(served, data, request.app.state.pool)
 

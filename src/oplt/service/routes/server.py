@@ -26,7 +26,7 @@ async def healthz() -> Health:
 
 @get("/readyz", responses=_NOT_READY, summary="Whether the server is ready")
 async def readyz(request: Request[Any, Any, Any]) -> Response[Health]:
-    """Answer 200 if all models have learnt their journals and work, otherwise 503 with the reasons."""
+    """Answer 200 if all models have learned their journals and work, otherwise 503 with the reasons."""
     reasons = [
         f"{name}: {reason}"
         for name, served in request.app.state.models.items()
