@@ -112,6 +112,7 @@ def test_erased_records_keep_their_place(journal: Journal, tmp_path: Path) -> No
     assert journal.learned_positions(1, 4, 4) == [2, 3]
     assert journal.learned_positions(1, 4, 3) == [1, 2, 3]
     assert journal.fingerprint_at(2) is None
+    assert b"secret-one" not in (tmp_path / "journal.sqlite-wal").read_bytes()
     journal.close()
     assert b"secret-one" not in (tmp_path / "journal.sqlite").read_bytes()
 

@@ -95,10 +95,9 @@ class JournalReading:
             "SELECT position, forgotten FROM records WHERE forgotten > ? AND position <= ?", (forgotten_after, until)
         )
 
-    def fingerprints(self, after: int, limit: int = 100) -> list[tuple[int, str]]:
-        """Return noted fingerprints after a position."""
-        query = "SELECT position, fingerprint FROM fingerprints WHERE position > ? ORDER BY position LIMIT ?"
-        return self._query(query, (after, limit))
+    def fingerprints(self, limit: int = 100) -> list[tuple[int, str]]:
+        """Return the latest fingerprints that were noted, latest first."""
+        return self._query("SELECT position, fingerprint FROM fingerprints ORDER BY position DESC LIMIT ?", (limit,))
 
     def fingerprint_at(self, position: int) -> str | None:
         """Return the noted fingerprint at a position, if there is one."""

@@ -30,6 +30,7 @@ _log = logging.getLogger(__name__)
 _BATCH = 2000  # records of one request
 _WAIT = 2.0  # seconds that a request waits for new records
 _PAUSE = 1.0  # seconds after an error
+_FAR = 2**62  # beyond the end of every journal
 _MOST_PENDING = 20_000  # records that this follower may have fetched but not learned
 
 
@@ -81,23 +82,28 @@ class Leader:
 
 
 def bootstrap(folder: Path, leader: Leader, durability: Durability) -> None:
-    """Start the folder of a follower with the leader's newest snapshot and its journal up to there."""
+    """Start the folder of a follower with the leader's journal and its newest snapshot.
+
+    Records from before the snapshot are not learned, but a later request to forget one of them needs them.
+    """
     store = SnapshotStore(folder / "snapshots")
     if store.list():
         return
     try:
-        newest = leader.snapshots()[-1]
-        _log.info("copying snapshot %d of %s", newest.position, leader.url)
-        part = leader.read(0 if newest.position == 0 else _first(leader) - 1)
-        begin = part.records[0].position - 1 if part.records else newest.position
+        _log.info("copying the journal of %s", leader.url)
+        part = leader.read(leader.read(_FAR, limit=1).first - 1)
+        begin = part.records[0].position - 1 if part.records else part.last
         journal = Journal(folder / "journal.sqlite", durability, identity=part.id, begin=begin)
         try:
-            while part.records and journal.last < newest.position:
+            while part.records and part.records[-1].position > journal.last:
                 journal.replicate([_record(one) for one in part.records if one.position > journal.last]).result()
                 part = leader.read(journal.last)
+            lineage = journal.lineage(journal.last)
+            usable = [one.position for one in leader.snapshots() if begin <= one.position <= journal.last]
+            newest = max(position for position in usable if lineage.passes(position))
         finally:
             journal.close()
-        leader.download(newest.position, store)  # last: a folder with a snapshot is complete
+        leader.download(newest, store)  # last: a folder with a snapshot is complete
     except httpx.HTTPError as error:
         raise UnavailableError(
             "leader-not-reachable",
@@ -106,12 +112,6 @@ def bootstrap(folder: Path, leader: Leader, durability: Durability) -> None:
             got=_in_words(error),
             hint="Check the address, and the token, which must allow admin.",
         ) from None
-
-
-def _first(leader: Leader) -> int:
-    """Return the first position that the leader's journal still has."""
-    last = leader.snapshots()[-1].position
-    return leader.read(last, limit=1).first
 
 
 class Follower:
@@ -139,6 +139,9 @@ class Follower:
             try:
                 self._step()
             except (httpx.HTTPError, msgspec.MsgspecError) as error:
+                if isinstance(error, httpx.HTTPStatusError) and error.response.status_code == 404:
+                    self._diverge("the leader no longer has the next record; remove the folder to start anew")
+                    continue
                 _log.warning("the leader cannot be read: %s", _in_words(error))
                 self._stopped.wait(_PAUSE)
             except JournalError as error:

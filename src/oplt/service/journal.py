@@ -35,6 +35,11 @@ _Result = TypeVar("_Result")
 
 _log = logging.getLogger(__name__)
 _MOST_TOGETHER = 4096  # records in one transaction
+_MOST_FINGERPRINTS = 1000
+_FORGET_FINGERPRINTS = (
+    "DELETE FROM fingerprints WHERE position <"
+    " (SELECT position FROM fingerprints ORDER BY position DESC LIMIT 1 OFFSET ?)"
+)
 _RETRY = 1.0  # seconds between attempts to reopen a journal that could not be written
 _FLUSH = 1.0  # seconds after which `second` flushes
 
@@ -75,6 +80,7 @@ class Journal(JournalReading):
         self._failure: JournalError | None = None
         self._failed_at = 0.0
         self._unflushed_since: float | None = None
+        self._has_erased = False
         self._connection = self._open()
         self.id = str(self._connection.execute("SELECT value FROM meta WHERE name = 'id'").fetchone()[0])
         self._thread = threading.Thread(target=self._work, name="oplt-journal", daemon=True)
@@ -107,6 +113,7 @@ class Journal(JournalReading):
                     "UPDATE records SET content = NULL, forgotten = ?, checksum = ? WHERE position = ?",
                     (by, erased.checksum, record.position),
                 )
+            self._has_erased = True
             if chosen:  # the model at these positions cannot be compared any more
                 connection.execute("DELETE FROM fingerprints WHERE position >= ? AND position < ?", (min(chosen), by))
 
@@ -117,6 +124,7 @@ class Journal(JournalReading):
 
         def run(connection: sqlite3.Connection) -> None:
             connection.execute("INSERT OR REPLACE INTO fingerprints VALUES (?, ?)", (position, fingerprint))
+            connection.execute(_FORGET_FINGERPRINTS, (_MOST_FINGERPRINTS,))
 
         return self._submit(run)
 
@@ -224,14 +232,23 @@ class Journal(JournalReading):
         except (sqlite3.Error, OSError) as error:
             self._fail(error, [task for task in tasks if not task.future.done()])
             return
-        if self.durability == "second" and self._unflushed_since is None:
-            self._unflushed_since = time.monotonic()
+        self._after_commit()
         if self._positions:
             with self._committed:
                 self._last = max(self._positions)
                 self._committed.notify_all()
         for task, result in done:
             task.future.set_result(result)
+
+    def _after_commit(self) -> None:
+        if self.durability == "second" and self._unflushed_since is None:
+            self._unflushed_since = time.monotonic()
+        if self._has_erased:  # the log still holds what was erased from the database
+            self._has_erased = False
+            try:
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            except sqlite3.Error as error:
+                _log.warning("erased records stay in the log of the journal for a while: %s", error)
 
     def _fail(self, error: Exception, tasks: list[_Task]) -> None:
         self._failure, self._failed_at = self._not_writable(error), time.monotonic()

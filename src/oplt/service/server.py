@@ -91,6 +91,7 @@ def run(
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         limit_concurrency=_MOST_REQUESTS,
         timeout_graceful_shutdown=_GRACE,
     )

@@ -57,7 +57,7 @@ def _read(served: ServedModel, after: int, limit: int) -> bytes:
         if answers and size > _MOST_BYTES:
             break
         answers.append(_answer(record))
-    noted = [Fingerprint(position, digest) for position, digest in own.fingerprints(max(0, after - 100_000))]
+    noted = [Fingerprint(position, digest) for position, digest in own.fingerprints()]
     return msgspec.json.encode(JournalAnswer(own.id, own.first, own.last, served.learned, answers, noted))
 
 
