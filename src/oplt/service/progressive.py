@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from oplt.errors import OpltError
+from oplt.service.examples import Example, as_inputs_of
 
 __all__ = ["Progressive", "Window"]
 
@@ -46,7 +47,7 @@ class Progressive:
         The share of time that may be spent on it; 0 switches it off.
     """
 
-    def __init__(self, share: float = 0.1) -> None:
+    def __init__(self, share: float = 0.03) -> None:
         self._share = share
         self._credit = _MOST_CREDIT
         self._cost = 0.001  # seconds per prediction, a running mean
@@ -68,9 +69,9 @@ class Progressive:
         mean = {name: sum(getattr(window, name) * window.n for window in windows) / n for name in ("p1", "p3", "p5")}
         return Window(windows[0].first, windows[-1].last, n, **mean)
 
-    def observe(self, model: Any, xs: Sequence[Any], labels: Sequence[Sequence[Any]], first: int) -> None:
+    def observe(self, model: Any, examples: Sequence[Example], first: int, *, texts: bool) -> None:
         """Predict some of the examples that are learned next; `first` is the position of the first one."""
-        labelled = [i for i, names in enumerate(labels) if names]
+        labelled = [i for i, one in enumerate(examples) if one.labels]
         n = min(len(labelled), self._affordable())
         if n == 0:
             return
@@ -78,7 +79,8 @@ class Progressive:
         chosen = [labelled[int(j * step)] for j in range(n)]
         begin = time.monotonic()
         try:
-            found = model.predict_many([xs[i] for i in chosen], k=KS[-1])
+            xs = as_inputs_of([examples[i] for i in chosen], texts=texts)
+            found = model.predict_many(xs, k=KS[-1])
         except OpltError:  # such as features of another kind, which are learned nevertheless
             return
         took = time.monotonic() - begin
@@ -86,7 +88,7 @@ class Progressive:
         self._cost = 0.9 * self._cost + 0.1 * took / n
         with self._lock:
             for i, row in zip(chosen, found, strict=True):
-                right = set(labels[i])
+                right = set(examples[i].labels)
                 self._count(first + i, [label in right for label, _ in row])
 
     def _affordable(self) -> int:

@@ -25,7 +25,7 @@ from oplt.errors import InvalidInputError, OpltError
 from oplt.model import OnlinePLT
 from oplt.plt import PLT
 from oplt.service.errors import BusyError, JournalError, NotFoundError, RefusedError, UnavailableError
-from oplt.service.examples import Example, Rows, as_inputs_of, as_rows, encode
+from oplt.service.examples import Example, Rows, as_rows, encode
 from oplt.service.folder import Folder
 from oplt.service.journal import Journal, NewRecord, Record
 from oplt.service.progressive import Progressive
@@ -52,7 +52,7 @@ _LONG = 2048  # the same during a backlog, when predictions read a published cop
 _BACKLOG = 512
 _CHECK = 8192  # positions at whose multiples followers compare fingerprints
 _IDLE = 0.5  # seconds
-_VIEW = 1.0  # seconds between two views for readers
+_VIEW = 2.0  # seconds between two views for readers
 _FORGOTTEN_READERS = 10.0  # seconds without readers after which no view is taken
 _LONG_CALL = 0.02  # seconds that the learner's call may take before readers turn to the view
 _MOST_REFUSALS = 1000
@@ -164,7 +164,7 @@ class ServedModel:
         """Return a model to predict with, and a position that it includes, which must be `at_least` this one.
 
         It is the live model, for which a reader waits as long as a few examples take to learn. Rarely, as at the end of
-        a regrowth after a restart, that takes seconds: then it is a view from a second ago at most.
+        a regrowth after a restart, that takes seconds: then it is a view from at most two seconds ago.
         """
         self._read_at = time.monotonic()
         began, (view, position) = self._call_began, self._view
@@ -319,8 +319,7 @@ class ServedModel:
 
     def _learn(self, records: list[Record], examples: list[Example], rows: Rows) -> None:
         if records[-1].position > self.recovered_until:
-            xs = as_inputs_of(examples, texts=self.texts)
-            self.progressive.observe(self.model, xs, [one.labels for one in examples], records[0].position)
+            self.progressive.observe(self.model, examples, records[0].position, texts=self.texts)
         with self._turn:
             self._call_began = time.monotonic()
             learn(self.model, rows)
@@ -331,7 +330,7 @@ class ServedModel:
         self._waiting.reached(self._learned)
 
     def _refresh_view(self) -> None:
-        """Take a view for readers, at most once a second, because each costs a copy of what changes afterwards."""
+        """Take a view for readers, at most every two seconds, because each costs a copy of what changes afterwards."""
         now = time.monotonic()
         if now - self._read_at > _FORGOTTEN_READERS:
             self._view = (None, 0)

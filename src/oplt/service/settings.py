@@ -40,4 +40,4 @@ class ServingSettings:
     snapshot_seconds: float = 300.0
     keep_snapshots: int = 5
     keep_journal: int | None = None
-    progressive_share: float = 0.1
+    progressive_share: float = 0.03
