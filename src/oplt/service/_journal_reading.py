@@ -59,10 +59,15 @@ class JournalReading:
             expected += 1
         return records
 
-    def wait(self, after: int, timeout: float) -> bool:
-        """Wait until there is a record after a position. Returns whether there is one."""
+    def wait(self, after: int, timeout: float, *, until_released: bool = True) -> bool:
+        """Wait until there is a record after a position. Returns whether there is one.
+
+        With `until_released`, the wait also ends when the server is about to stop.
+        """
         with self._committed:
-            self._committed.wait_for(lambda: self._last > after or self._is_closing or self._is_released, timeout)
+            self._committed.wait_for(
+                lambda: self._last > after or self._is_closing or (until_released and self._is_released), timeout
+            )
             return self._last > after
 
     def release_readers(self) -> None:

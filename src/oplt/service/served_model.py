@@ -271,7 +271,7 @@ class ServedModel:
     def _work(self) -> None:
         while not self._is_closing.is_set():
             try:
-                if self.journal.wait(self._learned, _IDLE):
+                if self.journal.wait(self._learned, _IDLE, until_released=False):
                     self._advance()
                 else:
                     self._check_fingerprint(idle=True)
