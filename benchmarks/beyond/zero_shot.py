@@ -3,8 +3,8 @@
 """Precision for labels before their first example, if they are described by their names.
 
 The training set of nvd-cpe is learned in chronological order; each example is predicted before it is learned. Once, no
-label is known before its first example; once, all labels are added ahead of the stream, each described by the words of its
-name ("o:linux:linux_kernel": "linux linux kernel"). Prints, of the examples with a label that is new, the share in
+label is known before its first example; once, all labels are added ahead of the stream, each described by the words of
+its name ("o:linux:linux_kernel": "linux linux kernel"). Prints, of the examples with a label that is new, the share in
 which the best label, or one of the best five, is a new one, and progressive P@1 over all examples. Data: nvd-cpe, found
 through OPLT_DATA.
 """

@@ -165,7 +165,7 @@ LabelDescription description_of(const Inputs& input) {
 
 /// Each operation is a tuple (kind, label, other or None, description or None); a description has the form of an
 /// example.
-void change_labels(OnlineModel& model, const nb::typed<nb::list, nb::any>& operations) {
+std::size_t change_labels(OnlineModel& model, const nb::typed<nb::list, nb::any>& operations) {
   std::vector<LabelOperation> parsed;
   std::deque<PythonInputs> descriptions;  // they own what the operations refer to, as the tuples do
   for (const nb::handle each : operations) {
@@ -181,7 +181,7 @@ void change_labels(OnlineModel& model, const nb::typed<nb::list, nb::any>& opera
     }
     parsed.push_back(std::move(operation));
   }
-  without_gil([&] { model.change_labels(parsed); });
+  return without_gil([&] { return model.change_labels(parsed); });
 }
 
 }  // namespace
@@ -207,6 +207,8 @@ void bind_labels(nb::class_<ModelState>& state) {
       .def("label_operations", &label_operations);
 }
 
-void bind_label_operations(nb::module_& m) { m.def("change_labels", &change_labels, "model"_a, "operations"_a); }
+void bind_label_operations(nb::module_& m) {
+  m.def("change_labels", &change_labels, "model"_a, "operations"_a, "Returns how many have had an effect.");
+}
 
 }  // namespace oplt::bindings

@@ -302,7 +302,7 @@ void Learner::expect_performable(const LabelBook& labels, const LabelOperation& 
   }
 }
 
-void Learner::change_labels(ModelState& state, LabelOperation operation) {
+bool Learner::change_labels(ModelState& state, LabelOperation operation) {
   expect_performable(*state.labels, operation);
   operation.n_examples = state.n_examples();
   const LabelBook::Change change = state.labels.write().apply(operation);
@@ -317,6 +317,7 @@ void Learner::change_labels(ModelState& state, LabelOperation operation) {
   } else if (operation.description) {
     describe(state, change.label, *operation.description);
   }
+  return change.label != kNone;
 }
 
 /// The description is encoded like an example, and becomes a part of the label memory.

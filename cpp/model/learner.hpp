@@ -66,8 +66,8 @@ class Learner {
              std::size_t threads, BatchBreak& between);
 
   /// Performs an operation on labels. Throws InvalidInput, without any effect, if it is impossible. If it throws
-  /// anything else, the state must not be used any more.
-  void change_labels(ModelState& state, LabelOperation operation);
+  /// anything else, the state must not be used any more. Returns whether it has had an effect.
+  bool change_labels(ModelState& state, LabelOperation operation);
   /// Throws InvalidInput if this learner cannot perform the operation, whatever the labels are.
   void expect_performable(const LabelBook& labels, const LabelOperation& operation) const;
 

@@ -163,7 +163,7 @@ void OnlineModel::learn(const Inputs& x, const NamedLabels& y, std::span<const R
   broken_ = false;
 }
 
-void OnlineModel::change_labels(std::span<const LabelOperation> operations) {
+std::size_t OnlineModel::change_labels(std::span<const LabelOperation> operations) {
   const Turn turn(turns_);
   expect_whole();
   if (operations.size() > 1) {  // a single one has no effect if it fails
@@ -173,10 +173,12 @@ void OnlineModel::change_labels(std::span<const LabelOperation> operations) {
       trial.apply(operation);
     }
   }
+  std::size_t n_effective = 0;
   try {
     for (const LabelOperation& operation : operations) {
-      learner_.change_labels(state_, operation);
+      n_effective += learner_.change_labels(state_, operation) ? 1 : 0;
     }
+    return n_effective;
   } catch (const InvalidInput&) {
     throw;
   } catch (...) {

@@ -38,8 +38,9 @@ class OnlineModel {
   /// it leaves the model unchanged. Throws InvalidInput if the history does not have all examples.
   void regrow(std::size_t threads, const std::function<void()>& poll = {});
 
-  /// Performs operations on labels: all of them, or none if one is impossible. See Learner::change_labels().
-  void change_labels(std::span<const LabelOperation> operations);
+  /// Performs operations on labels: all of them, or none if one is impossible. See Learner::change_labels(). Returns
+  /// the number of those that have had an effect.
+  std::size_t change_labels(std::span<const LabelOperation> operations);
 
   /// Forgets the examples with these numbers, counted from 0, ascending: the model is then bit for bit the one that
   /// never learnt them. Throws InvalidInput if the numbers mean other examples by now, because n_forgettings() is not

@@ -274,7 +274,7 @@ class OnlineLabels(Labels):
     state
         Returns the present state of the model.
     change
-        Performs operations on the model, all or none of them.
+        Performs operations on the model, all or none of them; returns how many have had an effect.
 
     Examples
     --------
@@ -292,7 +292,7 @@ class OnlineLabels(Labels):
     ['feline']
     """
 
-    def __init__(self, state: Callable[[], _core.ModelState], change: Callable[[list[LabelOperation]], None]) -> None:
+    def __init__(self, state: Callable[[], _core.ModelState], change: Callable[[list[LabelOperation]], int]) -> None:
         super().__init__(state)
         self._change = change
 
@@ -342,8 +342,12 @@ class OnlineLabels(Labels):
         """
         self._change_each("merge", labels, into)
 
-    def apply(self, operation: LabelOperation | Mapping[str, Any]) -> None:
+    def apply(self, operation: LabelOperation | Mapping[str, Any]) -> bool:
         """Perform an operation that was recorded by another model, or the same as a dictionary.
+
+        Returns
+        -------
+        Whether it has had an effect: hiding a hidden label has none, and is not recorded.
 
         Examples
         --------
@@ -354,11 +358,12 @@ class OnlineLabels(Labels):
         >>> model.labels.merge("cat", into="dog")
         >>> for operation in model.labels.operations:
         ...     other.labels.apply(operation.to_dict())
+        True
         >>> model.fingerprint() == other.fingerprint()
         True
         """
         given = operation.to_dict() if isinstance(operation, LabelOperation) else operation
-        self._change([LabelOperation.from_dict(given)])
+        return self._change([LabelOperation.from_dict(given)]) > 0
 
     def _change_each(self, kind: Kind, labels: Label | Iterable[Label], other: Label | None = None) -> None:
         self._change([LabelOperation(kind, label, other) for label in as_label_set(labels, "labels")])

@@ -218,14 +218,15 @@ class OnlineLearner(Predictor):
         """
         return OnlineLabels(self._state, self._change_labels)
 
-    def _change_labels(self, operations: list[LabelOperation]) -> None:
+    def _change_labels(self, operations: list[LabelOperation]) -> int:
+        """Perform operations, all or none. Returns the number of those that have had an effect."""
         names = [name for one in operations for name in (one.label, one.other) if name is not None]
         check_names(names, "label")
         checked = [(one.kind, one.label, one.other, self._description(one)) for one in operations]
         state = self._state()
         before = {one.label: state.label_names(state.find_labels([one.label])) for one in operations}
         del state  # otherwise the labels would be copied before they change
-        _core.change_labels(self._core, checked)
+        n_effective = _core.change_labels(self._core, checked)
         if self._thresholds is not None:
             own = dict(self._thresholds.labels)
             for one in operations:
@@ -235,6 +236,7 @@ class OnlineLearner(Predictor):
                         if one.kind == "rename" and one.other is not None:
                             own[one.other] = value
             self._thresholds = Thresholds(self._thresholds.value, own)
+        return n_effective
 
     def _description(self, operation: LabelOperation) -> Any:
         """Return the description of a label in the form of an example for the core; None if there is none."""

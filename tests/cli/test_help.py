@@ -119,7 +119,7 @@ def test_completion_of_another_shell_is_wrong_usage() -> None:
 
 def test_completion_knows_commands_without_importing_them() -> None:
     found = main.shell_complete(click.Context(main), "pr")
-    assert [item.value for item in found] == ["predict", "progressive"]
+    assert [item.value for item in found] == ["predict", "progressive", "promote"]
 
 
 def test_a_setting_out_of_range_is_wrong_usage_in_one_line(texts: Path) -> None:

@@ -1,0 +1,118 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""The folder of a served model: how it is made from a model file, and a lock that lets one process use it.
+
+It holds `journal.sqlite`, the folder `snapshots`, and `source.json`, which says from which file it was made.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from oplt.errors import ModelFormatError
+from oplt.model import OnlinePLT
+from oplt.persistence import replacing
+from oplt.service.errors import JournalError, RefusedError
+from oplt.service.snapshots import SnapshotStore
+
+if os.name == "posix":
+    import fcntl
+
+__all__ = ["Folder", "prepare_folder", "start_empty"]
+
+SUFFIX = ".served"
+
+
+class _Source(msgspec.Struct):
+    """The model file that a folder was made from."""
+
+    path: str
+    bytes: int
+    mtime_ns: int
+
+
+class Folder:
+    """Keeps other processes from using the folder. The system releases the lock when the process ends."""
+
+    def __init__(self, path: Path) -> None:
+        self._handle: int | None = None
+        if os.name != "posix":
+            return
+        self._handle = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.close()
+            raise JournalError(
+                "folder-in-use",
+                "another process serves this folder",
+                where=str(path),
+                hint="Stop it first; a model is served by one process.",
+            ) from None
+
+    def close(self) -> None:
+        """Release the lock."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+def prepare_folder(model: Path) -> Path:
+    """Return the folder of a model: the path itself if it is one, otherwise a folder beside the model file.
+
+    The folder is made if it does not exist; it then starts with a copy of the model, and the file is not read again.
+    """
+    if model.is_dir():
+        if not (model / "snapshots").is_dir():
+            raise ModelFormatError(
+                "not-a-model-file",
+                "the folder does not hold a served model",
+                where=str(model),
+                hint="Pass a model file.",
+            )
+        return model
+    folder = model.with_name(model.name + SUFFIX)
+    status = model.stat() if model.exists() or not folder.is_dir() else None  # raises if there is neither
+    store = SnapshotStore(folder / "snapshots")
+    if store.list():
+        if status is not None:
+            _expect_source(folder, model, status)
+        return folder
+    OnlinePLT.load(model, verify=False)  # refuses what cannot learn, before anything is copied
+    store.add_file(model, 0)
+    if status is not None:
+        _note_source(folder, model, status)
+    return folder
+
+
+def start_empty(model: Path, *, texts: bool) -> Path:
+    """Make the folder of a new, empty model with the default settings."""
+    folder = model.with_name(model.name + SUFFIX)
+    if not (folder / "snapshots").is_dir():
+        new = OnlinePLT(features="text" if texts else None)
+        SnapshotStore(folder / "snapshots").save(new.snapshot(), 0)
+    return folder
+
+
+def _note_source(folder: Path, model: Path, status: os.stat_result) -> None:
+    source = _Source(str(model.resolve()), status.st_size, status.st_mtime_ns)
+    with replacing(folder / "source.json") as file:
+        file.write(msgspec.json.encode(source))
+
+
+def _expect_source(folder: Path, model: Path, status: os.stat_result) -> None:
+    """Refuse to go on if the model file was replaced, since one of the two would be ignored."""
+    path = folder / "source.json"
+    if not path.exists():
+        return
+    source = msgspec.json.decode(path.read_bytes(), type=_Source)
+    if (source.bytes, source.mtime_ns) != (status.st_size, status.st_mtime_ns):
+        raise RefusedError(
+            "model-replaced",
+            f"the model file has changed since {folder.name} was made from it",
+            where=str(model),
+            hint=f"To continue with what was learned since, serve {folder} instead. To start anew, remove that folder.",
+        )
