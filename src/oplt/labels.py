@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal, cast, get_args, overload
 
 import numpy as np
@@ -15,7 +17,7 @@ from oplt import _core, frames
 from oplt._typing import IdArray, Label
 from oplt.checks import count
 from oplt.errors import InvalidInputError
-from oplt.validation import as_label_set
+from oplt.validation import as_label_set, twin
 from oplt.wording import briefly
 
 __all__ = ["LabelInfo", "LabelOperation", "Labels", "OnlineLabels"]
@@ -230,6 +232,33 @@ class Labels:
         names[:] = state.label_names(ids)
         hidden = np.array(state.hidden_labels(ids), dtype=bool)
         return frames.make({"label": names, "n_examples": n, "first": first, "last": last, "hidden": hidden}, backend)
+
+    def called(self, name: str) -> Label:
+        """Return the label that a written name means: 7 or "7", whichever the model knows.
+
+        Examples
+        --------
+        >>> from oplt import OnlinePLT
+        >>> model = OnlinePLT()
+        >>> model.learn_one({"purrs": 1}, [7, "cat"])
+        >>> model.labels.called("7"), model.labels.called("8")
+        (7, '8')
+        """
+        other = twin(name)
+        return other if other is not None and name not in self and other in self else name
+
+    def read(self, path: str | os.PathLike[str]) -> list[Label]:
+        """Read a set of labels that was saved as a text file, one label per line, for `allow` and `deny`, say.
+
+        Labels that the model does not know are returned as well.
+        """
+        try:
+            lines = Path(path).read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError:
+            raise InvalidInputError(
+                "not-utf-8", "the file is not a text in UTF-8", where=str(path), hint="List one label per line."
+            ) from None
+        return [self.called(name) for name in filter(None, map(str.strip, lines))]
 
     def unseen(self, n: int) -> list[Label]:
         """Return the labels that occur in none of the latest `n` examples, but in earlier ones.

@@ -55,7 +55,9 @@ def test_a_list_without_known_labels_is_reported(tmp_path: Path, model: Path) ->
 
 def test_a_list_of_labels_must_be_a_text(tmp_path: Path, texts: Path, model: Path) -> None:
     (tmp_path / "list.bin").write_bytes(b"\xff\xfe\x00")
-    assert "list.bin is not a text in UTF-8" in refused("predict", model, texts, "--allow", tmp_path / "list.bin")
+    assert "list.bin: the file is not a text in UTF-8" in refused(
+        "predict", model, texts, "--allow", tmp_path / "list.bin"
+    )
     assert "none.txt" in refused("predict", model, texts, "--deny", tmp_path / "none.txt")
 
 

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from oplt import PLT, OnlinePLT
+from oplt import PLT, InvalidInputError, OnlinePLT
 from oplt.labels import _CHUNK
 
 
@@ -55,6 +57,18 @@ def test_the_labels_of_an_online_model_are_the_present_ones_and_those_of_a_snaps
     assert "new" not in before
     assert "new" in labels
     assert list(labels) == [0, 1, 2, 3, "new"]
+
+
+def test_sets_of_labels_are_read_from_files(tmp_path: Path) -> None:
+    model = OnlinePLT()
+    model.learn_one({"a": 1.0}, [3, "4", "x y"])
+    path = tmp_path / "labels.txt"
+    path.write_text("3\n4\n\n  x y \nunknown\n")
+    assert model.labels.read(path) == [3, "4", "x y", "unknown"]
+    assert dict(model.predict_one({"a": 1.0}, allow=model.labels.read(path))).keys() == {3, "4", "x y"}
+    path.write_bytes(b"\xff")
+    with pytest.raises(InvalidInputError, match="labels.txt: the file is not a text in UTF-8"):
+        model.labels.read(path)
 
 
 def test_many_labels_and_none() -> None:

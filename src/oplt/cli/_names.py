@@ -1,26 +1,18 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Labels on the command line and in lists."""
+"""Labels on the command line."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 from oplt._typing import Label
-from oplt.cli._console import WrongDataError, WrongUsageError
+from oplt.cli._console import WrongUsageError
 from oplt.cli._stream import STANDARD_INPUT
 from oplt.labels import Labels
-from oplt.validation import twin
 
-__all__ = ["label_of", "labels_in", "labels_of"]
-
-
-def label_of(name: str, known: Labels) -> Label:
-    """Return the label that a name means: 7 or "7", whichever the model knows."""
-    other = twin(name)
-    return other if other is not None and name not in known and other in known else name
+__all__ = ["labels_of"]
 
 
 def labels_of(names: Iterable[str], known: Labels) -> list[Label]:
@@ -31,13 +23,4 @@ def labels_of(names: Iterable[str], known: Labels) -> list[Label]:
         if not given:
             msg = "there are no labels on standard input"
             raise WrongUsageError(msg)
-    return [label_of(name, known) for name in given]
-
-
-def labels_in(path: Path, known: Labels) -> list[Label]:
-    """Read a list of labels, one per line."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError:
-        raise WrongDataError(f"{path} is not a text in UTF-8. List one label per line.") from None
-    return [label_of(name, known) for name in filter(None, map(str.strip, lines))]
+    return [known.called(name) for name in given]

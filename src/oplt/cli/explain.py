@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from oplt.cli._console import WrongUsageError, note, print_json, quiet_option, say
-from oplt.cli._names import label_of
 from oplt.cli._options import Command, DataOptions, check_target, data_options, force_option, json_option
 from oplt.cli._stream import STANDARD_INPUT, expect_kind
 from oplt.errors import InvalidInputError
@@ -90,7 +89,7 @@ def command(
         check_target(out, force=force, inputs=[model_path, data_path])
     model = PLT.load(model_path)
     x = _example(model, model_path, data_path, number, data) if text is None else text
-    found = model.explain(x, None if label is None else label_of(label, model.labels))
+    found = model.explain(x, None if label is None else model.labels.called(label))
     if out is not None:
         with replacing(out) as file:
             file.write(found.to_html(2 * n).encode())

@@ -154,7 +154,7 @@ def _change(
             known.rename(labels[0], names[1])
             del labels[1]
         elif action == "merge":
-            known.merge(labels, into=labels_of([str(into)], known)[0])
+            known.merge(labels, into=known.called(str(into)))
         elif action == "add":
             for label in labels:
                 known.add(label, text=text)

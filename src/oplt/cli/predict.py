@@ -17,7 +17,6 @@ from oplt._typing import Label
 from oplt.cli._answers import FORMATS, Answers, format_of
 from oplt.cli._console import WrongDataError, note, quiet_option, standard_output
 from oplt.cli._hints import HINTS
-from oplt.cli._names import labels_in
 from oplt.cli._options import (
     Command,
     DataOptions,
@@ -171,7 +170,7 @@ def command(
 
 
 def _listed(path: Path, model: PLT) -> list[Label]:
-    labels = labels_in(path, model.labels)
+    labels = model.labels.read(path)
     if not any(label in model.labels for label in labels):
         note(f"{path}: the model knows none of these {number_of(len(labels), 'label')}.")
     return labels
