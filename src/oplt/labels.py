@@ -105,7 +105,13 @@ class LabelOperation:
         except TypeError:
             raise _not_an_operation(given) from None
         needs_other = operation.kind in ("rename", "merge")
-        if operation.kind not in get_args(Kind) or needs_other != (operation.other is not None):
+        is_described = operation.text is not None or operation.features is not None
+        if (
+            operation.kind not in get_args(Kind)
+            or operation.label is None
+            or needs_other != (operation.other is not None)
+            or (is_described and operation.kind != "add")
+        ):
             raise _not_an_operation(given)
         return operation
 
@@ -113,7 +119,8 @@ class LabelOperation:
 def _not_an_operation(given: Any) -> InvalidInputError:
     return InvalidInputError(
         "operation-not-valid",
-        f"a label operation needs a kind ({', '.join(get_args(Kind))}) and a label, rename and merge also other",
+        f"a label operation needs a kind ({', '.join(get_args(Kind))}) and a label, rename and merge also other; "
+        "only add may have text or features",
         got=briefly(given),
     )
 
@@ -361,7 +368,7 @@ class OnlineLabels(Labels):
         self._change([LabelOperation.from_dict(given)])
 
     def _change_each(self, kind: Kind, labels: Label | Iterable[Label], other: Label | None = None) -> None:
-        self._change([LabelOperation(kind, label, other) for label in as_label_set(labels, "labels")])
+        self._change([LabelOperation(kind, label, other) for label in dict.fromkeys(as_label_set(labels, "labels"))])
 
 
 def _id_of(state: _core.ModelState, label: Label) -> int:
