@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, cast, get_args, overload
 
 import numpy as np
@@ -83,12 +83,16 @@ class LabelOperation:
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain values that can be written as JSON, without those that are None.
 
+        Features are a list of pairs if some of their names are integers, because JSON would turn these into strings.
+
         Examples
         --------
         >>> LabelOperation("rename", "cat", "feline", n_examples=7).to_dict()
         {'kind': 'rename', 'label': 'cat', 'other': 'feline', 'n_examples': 7}
         """
         values = {name: getattr(self, name) for name in ("kind", "label", "other", "text", "features", "n_examples")}
+        if self.features is not None and not all(isinstance(name, str) for name in self.features):
+            values["features"] = [[name, value] for name, value in self.features.items()]
         return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
@@ -102,7 +106,9 @@ class LabelOperation:
         """
         try:
             operation = cls(**given)
-        except TypeError:
+            if isinstance(operation.features, list):
+                operation = replace(operation, features=dict(operation.features))
+        except (TypeError, ValueError):
             raise _not_an_operation(given) from None
         needs_other = operation.kind in ("rename", "merge")
         is_described = operation.text is not None or operation.features is not None

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 import threading
@@ -164,6 +165,17 @@ def test_labels_unseen_for_long_can_be_hidden() -> None:
     assert model.labels.unseen(4) == ["older"]
     model.labels.hide(model.labels.unseen(4))
     assert [info.label for info in model.labels.table() if info.hidden] == ["older"]
+
+
+def test_operations_with_integer_features_can_be_repeated_from_json() -> None:
+    model, other = OnlinePLT(), OnlinePLT()
+    model.labels.add("cow", features={7: 1.0, "7": 2.0})
+    (operation,) = model.labels.operations
+    assert LabelOperation.from_dict(operation.to_dict()) == operation
+    other.labels.apply(json.loads(json.dumps(operation.to_dict())))
+    assert other.fingerprint() == model.fingerprint()
+    with pytest.raises(InvalidInputError, match="needs a kind"):
+        other.labels.apply({"kind": "add", "label": "horse", "features": [7]})
 
 
 def test_a_label_may_be_listed_twice() -> None:
