@@ -31,6 +31,15 @@ LabelId LabelBook::label_of(NameId name, std::uint64_t number) const {
   return label;
 }
 
+/// Whether the name leads to the label, or did so before the label ended.
+bool LabelBook::leads_to(NameId name, LabelId label) const {
+  LabelId next = label_of_[name];
+  while (next != kNone && next != label && has_ended(next)) {
+    next = fates_[next].successor;
+  }
+  return next == label;
+}
+
 LabelId LabelBook::find(const Name& name) const {
   const NameId id = names_.find(name);
   return id == kNone ? kNone : label_of(id, kNow);
@@ -242,7 +251,7 @@ LabelBook LabelBook::load(const ArrayReader& in, const std::string& prefix) {
   return book;
 }
 
-void LabelBook::check(std::uint64_t n_examples) const {
+void LabelBook::check(std::uint64_t n_examples, bool of_texts) const {
   names_.check();
   check_fates(n_examples);
   bool good = true;
@@ -251,10 +260,10 @@ void LabelBook::check(std::uint64_t n_examples) const {
   }
   for (LabelId label = 0; label < name_of_.size() && good; ++label) {
     const NameId name = name_of_[label];
-    good = name < names_.size() && (label_of_[name] == label || label_of(name, kNow) == label);
+    good = name < names_.size() && leads_to(name, label);
   }
   expect_format(good, "a name has no label, or a label has no name");
-  log_.check(n_examples);
+  log_.check(n_examples, of_texts);
 }
 
 void LabelBook::check_fates(std::uint64_t n_examples) const {

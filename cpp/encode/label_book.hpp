@@ -70,8 +70,9 @@ class LabelBook {
   /// Equal books write equal arrays.
   void save(ArrayWriter& out, const std::string& prefix) const;
   static LabelBook load(const ArrayReader& in, const std::string& prefix);
-  /// Full check. Throws FormatError unless every id refers to something.
-  void check(std::uint64_t n_examples) const;
+  /// Full check. Throws FormatError unless every id refers to something, and every operation was possible in a model
+  /// with this number of examples, of texts or of features.
+  void check(std::uint64_t n_examples, bool of_texts) const;
 
  private:
   enum class Status : std::uint32_t { kShown, kHidden, kEnded };
@@ -85,6 +86,7 @@ class LabelBook {
   Status status(LabelId label) const { return label < fates_.size() ? fates_[label].status : Status::kShown; }
   bool names_are_labels() const { return label_of_.empty(); }
   LabelId label_of(NameId name, std::uint64_t number) const;
+  bool leads_to(NameId name, LabelId label) const;
   LabelId expect_label(const Name& name) const;
   void give_own_ids();
   void give_name(const Name& name, LabelId label);

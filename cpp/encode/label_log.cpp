@@ -96,11 +96,11 @@ LabelOperation read_operation(ByteReader& in) {
 
 bool is_valid(const Name& name) { return !name.is_text() || is_utf8(name.text); }
 
-bool is_valid(const std::optional<LabelDescription>& description) {
+bool is_valid(const std::optional<LabelDescription>& description, bool of_texts) {
   if (!description) {
     return true;
   }
-  bool good = true;
+  bool good = description->text.has_value() == of_texts;
   for (std::size_t i = 0; i < description->names.size(); ++i) {
     good = good && is_valid(description->names[i]) && std::abs(description->values[i]) <= kLargestValue;
   }
@@ -148,12 +148,12 @@ LabelLog LabelLog::load(const ArrayReader& in, const std::string& prefix) {
   return log;
 }
 
-void LabelLog::check(std::uint64_t n_examples) const {
+void LabelLog::check(std::uint64_t n_examples, bool of_texts) const {
   std::uint64_t latest = 0;
   for (std::size_t i = 0; i < size(); ++i) {
     const LabelOperation operation = (*this)[i];
     expect_format(operation.n_examples >= latest && operation.n_examples <= n_examples && is_valid(operation.label) &&
-                      is_valid(operation.other) && is_valid(operation.description),
+                      is_valid(operation.other) && is_valid(operation.description, of_texts),
                   kDamaged);
     latest = operation.n_examples;
   }

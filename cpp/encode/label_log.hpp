@@ -57,8 +57,9 @@ class LabelLog {
   void save(ArrayWriter& out, const std::string& prefix) const;
   /// Reads all operations. Throws FormatError if they are damaged.
   static LabelLog load(const ArrayReader& in, const std::string& prefix);
-  /// Throws FormatError unless every operation is possible after at most this number of examples.
-  void check(std::uint64_t n_examples) const;
+  /// Throws FormatError unless every operation is possible after at most this number of examples, in a model of texts
+  /// or of features.
+  void check(std::uint64_t n_examples, bool of_texts) const;
 
  private:
   Buffer<std::uint8_t> bytes_;

@@ -35,6 +35,9 @@ class LabelFilter {
     return leads_to_allowed_.empty() || leads_to_allowed_[tree][node];
   }
 
+  /// Whether allows_below() is exact; otherwise it is true of all nodes.
+  bool knows_nodes() const { return !leads_to_allowed_.empty(); }
+
   std::size_t n_allowed() const { return n_allowed_; }
 
  private:

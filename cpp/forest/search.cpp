@@ -8,6 +8,8 @@ namespace oplt {
 
 namespace {
 
+constexpr std::size_t kWider = 4;  // factor of a beam that has found too few of the allowed labels
+
 bool better(const ScoredLabel& a, const ScoredLabel& b) {
   return a.probability != b.probability ? a.probability > b.probability : a.label < b.label;
 }
@@ -42,6 +44,8 @@ class Found {
     labels_.push_back(candidate);
     std::push_heap(labels_.begin(), labels_.end(), better);  // the worst label is on top
   }
+
+  std::size_t size() const { return labels_.size(); }
 
   std::vector<ScoredLabel> sorted() && {
     std::sort_heap(labels_.begin(), labels_.end(), better);
@@ -125,6 +129,13 @@ void beam_search(const Searched& searched, RowView x, ScoredNode root, std::size
   }
 }
 
+/// Whether nodes without an allowed label may have displaced others from the beam. If there is a threshold, fewer
+/// labels may be all that reach it.
+bool is_short(const Found& found, const SearchParams& params) {
+  return params.filter != nullptr && !params.filter->knows_nodes() && params.threshold == 0 &&
+         found.size() < std::min(params.top_k, params.filter->n_allowed());
+}
+
 }  // namespace
 
 std::vector<ScoredLabel> search(const Plt& plt, RowView x, const SearchParams& params, SearchScratch& scratch,
@@ -140,6 +151,11 @@ std::vector<ScoredLabel> search(const Plt& plt, RowView x, const SearchParams& p
       }
     } else if (params.beam > 0) {
       beam_search(searched, x, root, params.beam, found, scratch);
+      for (std::size_t beam = params.beam; is_short(found, params) && beam < tree.n_labels();) {
+        beam *= kWider;
+        found = Found(params);
+        beam_search(searched, x, root, beam, found, scratch);
+      }
     } else {
       best_first(searched, x, root, found, scratch);
     }

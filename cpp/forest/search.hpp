@@ -44,8 +44,9 @@ struct SearchScratch {
 ///
 /// With beam == 0 the search is exact: a subtree is skipped only if its probability, which is an upper bound for all
 /// its labels, is below the threshold or below that of k labels already found (Algorithm 10). With beam > 0, only the
-/// `beam` most probable nodes of each level are expanded. Subtrees without an allowed label are skipped; `number` is
-/// that of the tree in its forest, by which the filter knows it.
+/// `beam` most probable nodes of each level are expanded; if too few of the labels below them are allowed, the search
+/// is repeated with a wider beam. Subtrees without an allowed label are skipped, if the filter knows them; `number` is
+/// that of the tree in its forest, by which the filter knows its nodes.
 std::vector<ScoredLabel> search(const Plt& plt, RowView x, const SearchParams& params, SearchScratch& scratch,
                                 std::size_t number = 0);
 

@@ -133,7 +133,7 @@ void ModelState::check() const {
   constexpr std::uint64_t kMostExamples = std::uint64_t{1} << 62;  // a count beyond it could overflow
   expect_format(n_examples() <= kMostExamples, "the model has an impossible number of examples");
   encoder->check();
-  labels->check(n_examples());
+  labels->check(n_examples(), encoder->takes_texts());
   counts->check(n_examples());
   forest.check(encoder->n_features());
   history->check(encoder->n_features(), labels->names().size(), encoder->takes_texts());

@@ -60,6 +60,7 @@ ExplainedRanking LabelRanker::explain(const Forest& forest, const LabelFilter* s
   const bool is_further = place == scratch.candidates.end();
   if (is_further) {
     add_candidate(label, by_trees.value_or(scratch.least_probability), scratch);
+    scratch.n_first = std::max<std::size_t>(scratch.n_first, 1);  // without others, it is compared with itself
     describe_candidates(x, scratch.candidates.size() - 1, scratch);
     place = std::prev(scratch.candidates.end());
     result.returned_by.assign(forest.trees.size(), by_trees.has_value());

@@ -39,7 +39,7 @@ std::vector<LabelId> resolved(const LabelBook& book, std::vector<NameId> names, 
 
 LabelBook reloaded(const LabelBook& book, std::uint64_t n_examples = 100) {
   LabelBook loaded = LabelBook::load(read_arrays(saved_bytes(book)), "thing");
-  loaded.check(n_examples);
+  loaded.check(n_examples, false);
   return loaded;
 }
 
@@ -175,6 +175,36 @@ TEST("a loaded book is the same as the saved one") {
   }
 }
 
+TEST("a label that has taken the name of a merged one can end") {
+  for (const LabelOperation& end : {operation(Kind::kRemove, "a"), operation(Kind::kMerge, "a", "c")}) {
+    LabelBook book = letters();
+    book.apply(operation(Kind::kMerge, "a", "b"));
+    book.apply(operation(Kind::kRename, "b", "a"));
+    book.apply(end);
+    CHECK(saved_bytes(reloaded(book)) == saved_bytes(book));
+  }
+}
+
+TEST("a description of the wrong kind is refused") {
+  LabelOperation described = operation(Kind::kAdd, "d");
+  described.description = LabelDescription{.text = {}, .names = {}, .values = {}};
+  LabelBook by_features = letters();
+  by_features.apply(described);
+  described.description->text = "a text";
+  LabelBook by_text = letters();
+  by_text.apply(described);
+  const auto is_refused = [](const LabelBook& book, bool of_texts) {
+    try {
+      book.check(0, of_texts);
+      return false;
+    } catch (const FormatError&) {
+      return true;
+    }
+  };
+  CHECK(is_refused(by_features, true) && !is_refused(by_features, false));
+  CHECK(is_refused(by_text, false) && !is_refused(by_text, true));
+}
+
 TEST("damaged books are refused") {
   LabelBook book = letters();
   book.apply(operation(Kind::kRename, "b", "x", 2));
@@ -182,7 +212,7 @@ TEST("damaged books are refused") {
   const std::vector<std::byte> file = saved_bytes(book);
   const auto refused = [](const std::vector<std::byte>& changed, std::uint64_t n_examples) {
     try {
-      LabelBook::load(read_arrays(changed), "thing").check(n_examples);
+      LabelBook::load(read_arrays(changed), "thing").check(n_examples, false);
       return false;
     } catch (const FormatError&) {
       return true;

@@ -217,6 +217,23 @@ TEST("a filter restricts exact search to the allowed labels, as if the others we
   }
 }
 
+TEST("a beam finds k labels, even if most others are hidden") {
+  const Plt model = trained(make_params(Policy::kBestGreedy, 2, 2, test::arow(0.1F)), 1, 150);
+  LabelBook book = test::numbered_labels(model.n_labels());
+  constexpr LabelId kShown = 6;
+  for (LabelId label = kShown; label < model.n_labels(); ++label) {
+    book.apply({.kind = LabelOperation::Kind::kHide, .label = {.text = {}, .number = label}});
+  }
+  const LabelFilter filter(book);
+  SearchScratch scratch;
+  for (const StreamExample& question : questions()) {
+    for (const std::size_t top_k : {std::size_t{1}, std::size_t{4}, std::size_t{kShown}, std::size_t{50}}) {
+      const SearchParams params{.top_k = top_k, .threshold = 0, .beam = 2, .filter = &filter};
+      CHECK_EQ(search(model, question.row(), params, scratch).size(), std::min<std::size_t>(top_k, kShown));
+    }
+  }
+}
+
 TEST("a filter counts its labels, each once") {
   const Plt model = ties();
   const std::vector<LabelId> twice{2, 5, 2};

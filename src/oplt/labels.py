@@ -7,7 +7,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, overload
 
@@ -85,12 +85,16 @@ class LabelOperation:
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain values that can be written as JSON, without those that are None.
 
+        Features are a list of pairs if some of their names are integers, because JSON would turn these into strings.
+
         Examples
         --------
         >>> LabelOperation("rename", "cat", "feline", n_examples=7).to_dict()
         {'kind': 'rename', 'label': 'cat', 'other': 'feline', 'n_examples': 7}
         """
         values = {name: getattr(self, name) for name in ("kind", "label", "other", "text", "features", "n_examples")}
+        if self.features is not None and not all(isinstance(name, str) for name in self.features):
+            values["features"] = [[name, value] for name, value in self.features.items()]
         return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
@@ -104,10 +108,18 @@ class LabelOperation:
         """
         try:
             operation = cls(**given)
-        except TypeError:
+            if isinstance(operation.features, list):
+                operation = replace(operation, features=dict(operation.features))
+        except (TypeError, ValueError):
             raise _not_an_operation(given) from None
         needs_other = operation.kind in ("rename", "merge")
-        if operation.kind not in get_args(Kind) or needs_other != (operation.other is not None):
+        is_described = operation.text is not None or operation.features is not None
+        if (
+            operation.kind not in get_args(Kind)
+            or operation.label is None
+            or needs_other != (operation.other is not None)
+            or (is_described and operation.kind != "add")
+        ):
             raise _not_an_operation(given)
         return operation
 
@@ -115,7 +127,8 @@ class LabelOperation:
 def _not_an_operation(given: Any) -> InvalidInputError:
     return InvalidInputError(
         "operation-not-valid",
-        f"a label operation needs a kind ({', '.join(get_args(Kind))}) and a label, rename and merge also other",
+        f"a label operation needs a kind ({', '.join(get_args(Kind))}) and a label, rename and merge also other; "
+        "only add may have text or features",
         got=briefly(given),
     )
 
@@ -395,7 +408,7 @@ class OnlineLabels(Labels):
         return self._change([LabelOperation.from_dict(given)]) > 0
 
     def _change_each(self, kind: Kind, labels: Label | Iterable[Label], other: Label | None = None) -> None:
-        self._change([LabelOperation(kind, label, other) for label in as_label_set(labels, "labels")])
+        self._change([LabelOperation(kind, label, other) for label in dict.fromkeys(as_label_set(labels, "labels"))])
 
 
 def _id_of(state: _core.ModelState, label: Label) -> int:

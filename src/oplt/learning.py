@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,6 +32,7 @@ from oplt.validation import (
     as_weights,
     check_names,
 )
+from oplt.wording import briefly
 
 __all__ = ["OnlineLearner"]
 
@@ -224,12 +225,14 @@ class OnlineLearner(Predictor):
         check_names(names, "label")
         checked = [(one.kind, one.label, one.other, self._description(one)) for one in operations]
         state = self._state()
-        before = {one.label: state.label_names(state.find_labels([one.label])) for one in operations}
+        before = {name: state.label_names(state.find_labels([name])) for name in names}
         del state  # otherwise the labels would be copied before they change
         n_effective = _core.change_labels(self._core, checked)
         if self._thresholds is not None:
             own = dict(self._thresholds.labels)
             for one in operations:
+                if one.kind == "merge" and one.other is not None and before[one.label] == before[one.other]:
+                    continue  # it was the same label already
                 for name in before[one.label]:
                     if one.kind in ("rename", "remove", "merge") and name in own:
                         value = own.pop(name)
@@ -243,6 +246,12 @@ class OnlineLearner(Predictor):
         text, features = operation.text, operation.features
         if text is None and features is None:
             return None
+        if features is not None and not isinstance(features, Mapping):
+            raise InvalidInputError(
+                "rows-not-valid",
+                "the features that describe a label must be a mapping from feature names to values",
+                got=briefly(features),
+            )
         if self._settings.features is None:
             if text is not None:
                 raise InvalidInputError(

@@ -95,6 +95,23 @@ def test_labels_unseen_for_long_are_hidden_in_one_command(model: Path, tmp_path:
     assert listed(out, "--hidden") == ["cat"]
     assert listed(model, "--hidden") == []
     assert "Hid 0 labels" in run("labels", out, "hide", "--unseen", 2).stderr
+    assert "Removed 1 label" in run("labels", out, "remove", "--unseen", 2).stderr  # although it is hidden
+
+
+def test_new_names_are_integers_if_all_labels_are(tmp_path: Path) -> None:
+    path = tmp_path / "integers.oplt"
+    model = OnlinePLT()
+    model.learn_many([{"a": 1}, {"b": 1}], [1, 2])
+    model.save(path)
+    run("labels", path, "add", "3", "x4")
+    run("labels", path, "remove", "x4")
+    run("labels", path, "rename", "2", "5")
+    run("labels", path, "merge", "6", "--into", "1")
+    assert [(info.label, info.aliases) for info in OnlinePLT.load(path).labels.table()] == [
+        (1, (6,)),
+        (5, (2,)),
+        (3, ()),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_unknown_labels_and_empty_models_are_errors(model: OnlinePLT) -> None:
     assert one.value.code == "unknown-label"
     with pytest.raises(InvalidInputError, match=r"no such label, got '7'\. Did you mean 7\?"):
         texts.explain("heap", "7")
-    with pytest.raises(InvalidInputError, match="Only labels of examples"):
+    with pytest.raises(InvalidInputError, match="Labels are case-sensitive"):
         model.explain(X[0], "nowhere")
     for label in (None, "x"):
         with pytest.raises(InvalidInputError, match="the model has no labels yet") as other:
@@ -138,6 +138,30 @@ def test_unknown_labels_and_empty_models_are_errors(model: OnlinePLT) -> None:
         assert other.value.code == "no-labels"
     with pytest.raises(InvalidInputError, match="must be a text"):
         texts.explain({"a": 1.0})
+
+
+@pytest.mark.parametrize("settings", [{}, {"trees": 2}, {"label_memory": 0}])
+def test_labels_can_be_explained_if_all_are_hidden(settings: dict[str, Any]) -> None:
+    model = OnlinePLT(**settings)
+    model.learn_many(X, Y)
+    model.labels.hide(list(model.labels))
+    found = model.explain(X[0], Y[0][0])
+    assert found.hidden
+    assert (found.predicted, found.comparison) == ((), None)
+    assert found.steps[-1].result == found.probability
+    assert "hidden" in str(found)
+    assert "hidden" in found.to_html()
+    with pytest.raises(InvalidInputError, match=r"predicts no label for this example\. Pass the label"):
+        model.explain(X[0])
+
+
+def test_a_label_without_examples_can_be_explained_without_candidates() -> None:
+    model = OnlinePLT()
+    model.learn_one({"a": 1.0}, [])
+    model.labels.add("cow")
+    found = model.explain({"a": 1.0}, "cow")
+    assert found.n_candidates == 0
+    assert 0 <= found.probability <= 1
 
 
 def test_calibrated_trees_are_explained_by_their_log_odds() -> None:

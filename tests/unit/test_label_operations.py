@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 import threading
@@ -166,6 +167,43 @@ def test_labels_unseen_for_long_can_be_hidden() -> None:
     assert [info.label for info in model.labels.table() if info.hidden] == ["older"]
 
 
+def test_operations_with_integer_features_can_be_repeated_from_json() -> None:
+    model, other = OnlinePLT(), OnlinePLT()
+    model.labels.add("cow", features={7: 1.0, "7": 2.0})
+    (operation,) = model.labels.operations
+    assert LabelOperation.from_dict(operation.to_dict()) == operation
+    other.labels.apply(json.loads(json.dumps(operation.to_dict())))
+    assert other.fingerprint() == model.fingerprint()
+    with pytest.raises(InvalidInputError, match="needs a kind"):
+        other.labels.apply({"kind": "add", "label": "horse", "features": [7]})
+
+
+def test_a_label_may_be_listed_twice() -> None:
+    model = animals()
+    model.labels.remove(["cat", "cat"])
+    assert list(model.labels) == ["dog"]
+
+
+def test_k_labels_are_predicted_if_most_others_are_hidden() -> None:
+    model = OnlinePLT()
+    n_labels = 1000
+    rows = [{f"f{i % 50}": 1.0, f"g{i % n_labels // 8}": 1.0} for i in range(4 * n_labels)]
+    model.learn_many(rows, [i % n_labels for i in range(len(rows))])
+    model.labels.hide(label for label in range(n_labels) if label % 40)
+    for row in rows[:100]:
+        assert len(model.predict_one(row, k=10)) == 10
+        assert len(model.predict_one(row, k=10, allow=range(0, n_labels, 40))) == 10
+
+
+def test_a_label_that_has_taken_the_name_of_a_merged_one_can_be_removed(tmp_path: Path) -> None:
+    model = animals()
+    model.labels.merge("cat", into="dog")
+    model.labels.rename("dog", "cat")
+    model.labels.remove("cat")
+    model.save(tmp_path / "model.oplt")
+    assert OnlinePLT.load(tmp_path / "model.oplt").fingerprint() == model.fingerprint()
+
+
 # --- Errors -----------------------------------------------------------------------------------------------------------
 
 
@@ -186,6 +224,9 @@ def test_labels_unseen_for_long_can_be_hidden() -> None:
         (lambda labels: labels.apply({"kind": "hide", "label": "cat", "other": "x"}), "operation-not-valid", "a kind"),
         (lambda labels: labels.apply({"kind": "rename", "label": "cat"}), "operation-not-valid", "also other"),
         (lambda labels: labels.apply({"color": "red"}), "operation-not-valid", "needs a kind"),
+        (lambda labels: labels.apply({"kind": "hide", "label": None}), "operation-not-valid", "and a label"),
+        (lambda labels: labels.apply({"kind": "hide", "label": "cat", "text": "x"}), "operation-not-valid", "only add"),
+        (lambda labels: labels.add("cow", features=["legs"]), "rows-not-valid", "must be a mapping"),
     ],
 )
 def test_impossible_operations_have_no_effect(change: Callable[[OnlineLabels], None], code: str, message: str) -> None:
@@ -230,6 +271,8 @@ def test_thresholds_follow_their_labels() -> None:
     model.labels.remove("cow")
     assert model.thresholds == Thresholds(0.1, {"feline": 0.2, "dog": 0.3})
     model.labels.merge("dog", into="cat")
+    assert model.thresholds == Thresholds(0.1, {"feline": 0.2})
+    model.labels.merge(["cat", "dog"], into="feline")  # these names lead to it already
     assert model.thresholds == Thresholds(0.1, {"feline": 0.2})
 
 

@@ -12,7 +12,7 @@ import click
 
 from oplt._typing import Label
 from oplt.cli._console import WrongUsageError, print_json, quiet_option, say
-from oplt.cli._names import labels_of
+from oplt.cli._names import labels_of, new_labels
 from oplt.cli._options import Command, force_option
 from oplt.cli._rebuilding import out_option, rebuild
 from oplt.labels import LabelInfo, Labels, OnlineLabels
@@ -149,14 +149,14 @@ def _change(
 ) -> Callable[[OnlinePLT], str]:
     def change(model: OnlinePLT) -> str:
         known = model.labels
-        labels = labels_of(names, known) if unseen is None else _unseen(known, unseen)
+        labels = labels_of(names, known) if unseen is None else _unseen(known, unseen, action)
         if action == "rename":
-            known.rename(labels[0], names[1])
+            known.rename(labels[0], new_labels(names[1:], known)[0])
             del labels[1]
         elif action == "merge":
-            known.merge(labels, into=known.called(str(into)))
+            known.merge(new_labels(labels, known), into=known.called(str(into)))
         elif action == "add":
-            for label in labels:
+            for label in new_labels(labels, known):
                 known.add(label, text=text)
         else:
             getattr(known, action)(labels)
@@ -165,9 +165,9 @@ def _change(
     return change
 
 
-def _unseen(known: OnlineLabels, n: int) -> list[Label]:
-    """Return the labels to hide or remove, without those that are hidden already."""
-    hidden = {info.label for info in known.table() if info.hidden}
+def _unseen(known: OnlineLabels, n: int, action: str) -> list[Label]:
+    """Return the labels to remove, or to hide, without those that are hidden already."""
+    hidden = {info.label for info in known.table() if info.hidden and action == "hide"}
     return [label for label in known.unseen(n) if label not in hidden]
 
 

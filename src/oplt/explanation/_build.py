@@ -49,7 +49,7 @@ def explain(
     x = example.to_core()
     parts = _core.explain(state, x, None if label is None else _id_of(state, label))
     if parts is None:
-        raise InvalidInputError("no-labels", "the model has no labels yet", hint="Train it on labeled examples first.")
+        raise _no_labels() if state.n_labels == 0 else _none_predicted()
     ranked = [name for name, _ in parts["ranked"]]
     best = ranked[0] if ranked else parts["label"]
     rival = None if best == parts["label"] else _core.explain(state, x, best)
@@ -75,12 +75,24 @@ def explain(
     )
 
 
+def _no_labels() -> InvalidInputError:
+    return InvalidInputError("no-labels", "the model has no labels yet", hint="Train it on labeled examples first.")
+
+
+def _none_predicted() -> InvalidInputError:
+    return InvalidInputError(
+        "no-labels",
+        "the model predicts no label for this example",
+        hint="Pass the label to explain. Hidden labels are not predicted, but can be explained.",
+    )
+
+
 def _id_of(state: _core.ModelState, label: Label) -> int:
     found = state.find_label(label)
     if found is not None:
         return found
     if state.n_labels == 0:
-        raise InvalidInputError("no-labels", "the model has no labels yet", hint="Train it on labeled examples first.")
+        raise _no_labels()
     wanted = str(label).casefold()
     alike = list(islice((name for name in Labels(lambda: state) if wanted and wanted in str(name).casefold()), 3))
     raise InvalidInputError(
@@ -89,7 +101,7 @@ def _id_of(state: _core.ModelState, label: Label) -> int:
         got=briefly(label),
         hint=f"Did you mean {' or '.join(map(briefly, alike))}?"
         if alike
-        else "Only labels of examples that the model has learned can be explained.",
+        else "Labels are case-sensitive; model.labels and the command oplt labels list them.",
     )
 
 
