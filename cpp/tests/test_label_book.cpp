@@ -144,7 +144,7 @@ TEST("operations are recorded as they were asked for") {
   of_features.description = {.text = {}, .names = {}, .values = {}};
   CHECK_EQ(book.apply(of_features).label, 3U);
   book.apply(operation(Kind::kMerge, "a", "b", 5));
-  const LabelBook loaded = reloaded(book);
+  const LabelBook loaded = LabelBook::load(read_arrays(saved_bytes(book)), "thing");  // no model has both kinds
   for (const LabelBook* each : std::vector<const LabelBook*>{&book, &loaded}) {
     const LabelLog& log = each->log();
     CHECK(log.size() == 3 && log.n_texts() == 1);
