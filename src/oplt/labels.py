@@ -107,7 +107,7 @@ class LabelOperation:
         LabelOperation(kind='hide', label='cat', other=None, text=None, features=None, n_examples=0)
         """
         try:
-            operation = cls(**given)
+            operation = cls(**dict(given))
             if isinstance(operation.features, list):
                 operation = replace(operation, features=dict(operation.features))
         except (TypeError, ValueError):
@@ -343,7 +343,7 @@ class OnlineLabels(Labels):
 
         A described label can be predicted before its first example, because its description becomes a part of the
         label memory. A label that is known already can be described as well. Without a description, the call only
-        makes the name known, and does nothing if it is.
+        makes the name known; if it is known already, nothing happens, and nothing is recorded.
 
         Parameters
         ----------
@@ -379,7 +379,7 @@ class OnlineLabels(Labels):
     def merge(self, labels: Label | Iterable[Label], *, into: Label) -> None:
         """Make labels a part of another one: from now on, their names lead to it, in examples, too.
 
-        The label memory and the counts add up. The tree treats earlier examples as those of `into` when it is next
+        The label memory and the counts add up; an example that has both labels counts twice. The tree treats earlier examples as those of `into` when it is next
         regrown; call `OnlinePLT.regrow` to have that immediately. A name that is unknown becomes an alias of `into`.
         """
         self._change_each("merge", labels, into)

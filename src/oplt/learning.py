@@ -255,7 +255,7 @@ class OnlineLearner(Predictor):
         if self._settings.features is None:
             if text is not None:
                 raise InvalidInputError(
-                    "rows-not-valid",
+                    "description-not-valid",
                     "the model takes features, so a label must be described by features",
                     got="a text",
                     hint="Pass features= instead of text=.",

@@ -89,6 +89,24 @@ def test_labels_are_renamed_merged_hidden_and_removed(model: Path) -> None:
     assert first == {"kind": "rename", "label": "cat", "other": "feline", "n_examples": 6}
 
 
+def test_changes_are_performed_on_another_model(model: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.oplt"
+    other.write_bytes(model.read_bytes())
+    run("labels", model, "rename", "cat", "feline")
+    run("labels", model, "add", "horse", "--text", "it neighs")
+    changes = tmp_path / "changes.jsonl"
+    changes.write_text(run("labels", model, "log", "--json").stdout + '{"kind": "hide", "label": 7}\n')
+    assert "Performed 3 changes" in run("labels", other, "apply", changes).stderr
+    run("labels", model, "hide", "7")
+    assert OnlinePLT.load(other).fingerprint() == OnlinePLT.load(model).fingerprint()
+    before = other.read_bytes()
+    changes.write_text('{"kind": "unhide", "label": 7}\n{"kind": "hide", "label": "cow"}\n')
+    assert f"{changes}, line 2: the model knows no label 'cow'" in refused("labels", other, "apply", changes)
+    changes.write_text("hide 7\n")
+    assert "line 1: the line is not a JSON object" in refused("labels", other, "apply", changes)
+    assert other.read_bytes() == before
+
+
 def test_labels_unseen_for_long_are_hidden_in_one_command(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.oplt"
     assert "Hid 1 label" in run("labels", model, "hide", "--unseen", 2, "--out", out).stderr
@@ -127,6 +145,10 @@ def test_new_names_are_integers_if_all_labels_are(tmp_path: Path) -> None:
         (["hide", "cat", "--unseen", "2"], 2, "pass labels or --unseen, not both"),
         (["add", "--unseen", "2"], 2, "--unseen has no effect with add"),
         (["hide", "-"], 2, "no labels on standard input"),
+        (["log", "cat"], 2, "log shows the changes of all labels"),
+        (["hide", "cat", "--top", "3"], 2, "--top has no effect with hide"),
+        (["list", "--out", "x.oplt"], 2, "--out has no effect with list"),
+        (["apply"], 2, "apply needs one file, got 0"),
     ],
 )
 def test_what_is_refused(model: Path, words: list[str], code: int, message: str) -> None:

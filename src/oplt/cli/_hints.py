@@ -19,6 +19,7 @@ _GIVE_FORMAT = f"Pass --format with one of {', '.join(FORMATS)}."
 # Hints by error code. For codes not listed here, the library's own hint is shown.
 HINTS: dict[str, str] = {
     "column-missing": "Pass --text-column, or --feature-columns for numbers; the first line must name the columns.",
+    "description-not-valid": 'Pass a file with a line {"kind": "add", "label": ..., "features": {...}} to apply.',
     "columns-differ": "The data must have the same columns as the training data.",
     "features-of-another-kind": "The data must have the same form as the training data.",
     "format-doubtful": _GIVE_FORMAT,

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ from typing import Any
 import click
 
 from oplt._typing import Label
-from oplt.cli._console import WrongUsageError, print_json, quiet_option, say
+from oplt.cli._console import WrongDataError, WrongUsageError, print_json, quiet_option, say
 from oplt.cli._names import labels_of, new_labels
 from oplt.cli._options import Command, force_option
 from oplt.cli._rebuilding import out_option, rebuild
+from oplt.errors import InvalidInputError
 from oplt.labels import LabelInfo, Labels, OnlineLabels
 from oplt.model import OnlinePLT
 from oplt.plt import PLT
@@ -35,8 +37,19 @@ _DONE = {
     "unhide": "Unhid {}",
     "remove": "Removed {}",
     "merge": "Merged {}",
+    "apply": "Performed {}",
 }
 _ACTIONS = ("list", *_DONE, "log")
+
+# The options of each action.
+_OPTIONS = {
+    "list": ("--unseen", "--hidden", "--top", "--sort", "--json"),
+    "add": ("--text",),
+    "hide": ("--unseen",),
+    "remove": ("--unseen",),
+    "merge": ("--into",),
+    "log": ("--json",),
+}
 
 
 @click.command("labels", cls=Command)
@@ -56,9 +69,7 @@ _ACTIONS = ("list", *_DONE, "log")
 @click.option(
     "--sort",
     type=click.Choice(list(_SORTS)),
-    default="examples",
-    show_default=True,
-    help="list: most examples first, by first or last example, or by name.",
+    help="list: most examples first, by first or last example, or by name.  [default: examples]",
 )
 @click.option("--json", "as_json", is_flag=True, help="list, log: print one JSON object per line.")
 @out_option
@@ -73,7 +84,7 @@ def command(
     unseen: int | None,
     hidden: bool,
     top: int | None,
-    sort: str,
+    sort: str | None,
     as_json: bool,
     out: Path | None,
     force: bool,
@@ -87,23 +98,26 @@ def command(
       oplt labels tags.oplt hide --unseen 100000
       oplt labels tags.oplt merge colour colours --into color
       oplt labels tags.oplt remove - < obsolete.txt
-      oplt labels tags.oplt log --json
+      oplt labels tags.oplt log --json > changes.jsonl
+      oplt labels other.oplt apply changes.jsonl
 
     Without an ACTION, labels are listed with their number of examples and the numbers of their first and last example,
     counted from 0. A label that is added with a description can be predicted before its first example. After a rename,
     the old name still leads to the label. Hidden labels are learned but not predicted; removed ones are ignored from
     now on, which cannot be undone. The names of merged labels lead to the other one. A dash (-) reads labels from
-    standard input, one per line. log shows all changes so far.
+    standard input, one per line. log shows all changes so far, and apply performs changes that log --json has written;
+    a line such as {"kind": "add", "label": "router", "features": {"acme": 1}} describes a label by features.
     """
-    _check(action, names, {"--text": text, "--into": into, "--unseen": unseen})
+    given = {"--text": text, "--into": into, "--unseen": unseen, "--top": top, "--sort": sort}
+    _check(action, names, {**given, "--hidden": hidden or None, "--json": as_json or None, "--out": out})
     if action in _DONE:
-        rebuild(_change(action, names, text, into, unseen), model_path, out, force=force, threads=1, as_json=as_json)
+        rebuild(_change(action, names, text, into, unseen), model_path, out, force=force, threads=1, as_json=False)
         return
     labels = PLT.load(model_path).labels
     if action == "log":
         rows: Sequence[Any] = [operation.to_dict() for operation in labels.operations]
     else:
-        rows = _listed(labels, names, unseen, hidden=hidden, sort=sort)[:top]
+        rows = _listed(labels, names, unseen, hidden=hidden, sort=sort or "examples")[:top]
     if as_json:
         for row in rows:
             print_json(row if isinstance(row, dict) else row.to_dict())
@@ -116,17 +130,17 @@ def command(
 
 def _check(action: str, names: tuple[str, ...], options: dict[str, Any]) -> None:
     """Refuse options and numbers of labels that do not belong to the action."""
-    belong = {
-        "list": ("--unseen",),
-        "add": ("--text",),
-        "hide": ("--unseen",),
-        "remove": ("--unseen",),
-        "merge": ("--into",),
-    }
+    allowed = (*_OPTIONS.get(action, ()), *(["--out"] if action in _DONE else []))
     for option, value in options.items():
-        if value is not None and option not in belong.get(action, ()):
+        if value is not None and option not in allowed:
             msg = f"{option} has no effect with {action}"
             raise WrongUsageError(msg)
+    if action == "log" and names:
+        msg = f"log shows the changes of all labels, got the label {names[0]!r}"
+        raise WrongUsageError(msg)
+    if action == "apply" and len(names) != 1:
+        msg = f"apply needs one file, got {len(names)}"
+        raise WrongUsageError(msg)
     if action == "merge" and options["--into"] is None:
         msg = "merge needs --into LABEL"
         raise WrongUsageError(msg)
@@ -149,6 +163,8 @@ def _change(
 ) -> Callable[[OnlinePLT], str]:
     def change(model: OnlinePLT) -> str:
         known = model.labels
+        if action == "apply":
+            return _DONE[action].format(number_of(_apply(known, names[0]), "change"))
         labels = labels_of(names, known) if unseen is None else _unseen(known, unseen, action)
         if action == "rename":
             known.rename(labels[0], new_labels(names[1:], known)[0])
@@ -163,6 +179,22 @@ def _change(
         return _DONE[action].format(number_of(len(labels), "label"))
 
     return change
+
+
+def _apply(known: OnlineLabels, path: str) -> int:
+    """Perform the operations in a file of JSON lines. Returns the number of those that have had an effect."""
+    n_effective = 0
+    with click.open_file(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                n_effective += known.apply(json.loads(line))
+            except ValueError as error:
+                where = f"{path}, line {number}"
+                if isinstance(error, InvalidInputError):
+                    raise error.at(where) from None
+                msg = f"{where}: the line is not a JSON object. oplt labels MODEL log --json writes such lines."
+                raise WrongDataError(msg) from None
+    return n_effective
 
 
 def _unseen(known: OnlineLabels, n: int, action: str) -> list[Label]:
