@@ -379,8 +379,9 @@ class OnlineLabels(Labels):
     def merge(self, labels: Label | Iterable[Label], *, into: Label) -> None:
         """Make labels a part of another one: from now on, their names lead to it, in examples, too.
 
-        The label memory and the counts add up; an example that has both labels counts twice. The tree treats earlier examples as those of `into` when it is next
-        regrown; call `OnlinePLT.regrow` to have that immediately. A name that is unknown becomes an alias of `into`.
+        The label memory and the counts add up; an example that has both labels counts twice. The tree treats earlier
+        examples as those of `into` when it is next regrown; call `OnlinePLT.regrow` to have that immediately. A name
+        that is unknown becomes an alias of `into`.
         """
         self._change_each("merge", labels, into)
 

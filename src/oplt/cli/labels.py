@@ -183,18 +183,18 @@ def _change(
 
 def _apply(known: OnlineLabels, path: str) -> int:
     """Perform the operations in a file of JSON lines. Returns the number of those that have had an effect."""
-    n_effective = 0
     with click.open_file(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                n_effective += known.apply(json.loads(line))
-            except ValueError as error:
-                where = f"{path}, line {number}"
-                if isinstance(error, InvalidInputError):
-                    raise error.at(where) from None
-                msg = f"{where}: the line is not a JSON object. oplt labels MODEL log --json writes such lines."
-                raise WrongDataError(msg) from None
-    return n_effective
+        return sum(_applied(known, line, f"{path}, line {number}") for number, line in enumerate(file, 1))
+
+
+def _applied(known: OnlineLabels, line: str, where: str) -> bool:
+    try:
+        return known.apply(json.loads(line))
+    except InvalidInputError as error:
+        raise error.at(where) from None
+    except ValueError:
+        msg = f"{where}: the line is not a JSON object. oplt labels MODEL log --json writes such lines."
+        raise WrongDataError(msg) from None
 
 
 def _unseen(known: OnlineLabels, n: int, action: str) -> list[Label]:
