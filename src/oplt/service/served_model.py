@@ -48,7 +48,7 @@ from oplt.service.waiting import Waiting
 __all__ = ["ServedModel"]
 
 _log = logging.getLogger(__name__)
-_SHORT = 16  # examples learned together, so that a prediction waits for at most so many
+_SHORT = 16  # examples learned together: the most that a prediction waits for
 _LONG = 2048  # the same during a backlog, when predictions read a published copy instead of waiting
 _BACKLOG = 512
 _CHECK = 8192  # positions at whose multiples followers compare fingerprints
