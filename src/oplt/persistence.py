@@ -228,9 +228,9 @@ def replacing(path: Path, kind: Kind | None = None) -> Iterator[IO[bytes]]:
         )
     family = _temporary_family(path)
     _remove_abandoned(path.parent, family)
-    temporary = path.with_name(f"{family}{secrets.token_hex(8)}.tmp")
+    handle, temporary = _create(path, family)
     try:
-        with os.fdopen(_create(temporary, path), "wb") as file:
+        with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -248,21 +248,24 @@ def _temporary_family(path: Path) -> str:
     return f".oplt-{hashlib.blake2b(os.fsencode(path.name), digest_size=8).hexdigest()}-"
 
 
-def _create(temporary: Path, target: Path) -> int:
+def _create(target: Path, family: str) -> tuple[int, Path]:
     """Create a locked file that is never readable by users who cannot read the target."""
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
     while True:
+        # Each time another name: a save that found the former file abandoned may be about to remove it by its name.
+        temporary = target.with_name(f"{family}{secrets.token_hex(8)}.tmp")
         if target.exists():
             handle = os.open(temporary, flags, 0o600)
-            _take_access_from(target, temporary)
+            with suppress(FileNotFoundError):  # another save may remove it, because it is not locked yet
+                _take_access_from(target, temporary)
         else:
             handle = os.open(temporary, flags, 0o666)  # less the umask
         if os.name != "posix":
-            return handle
+            return handle, temporary
         with suppress(OSError):  # some network file systems have no locks
             fcntl.flock(handle, fcntl.LOCK_EX)
         if temporary.exists():
-            return handle
+            return handle, temporary
         os.close(handle)  # another save removed it as abandoned before it was locked
 
 
