@@ -73,7 +73,12 @@ def main() -> None:
     for described in (False, True):
         found = run(examples, described=described)
         print("with descriptions   " if described else "without descriptions", end="  ")
-        print("  ".join(f"{name} {value:,.4g}" for name, value in found.items()))
+        print(
+            "  ".join(
+                f"{name} {value:,}" if isinstance(value, int) else f"{name} {value:.4f}"
+                for name, value in found.items()
+            )
+        )
 
 
 if __name__ == "__main__":
