@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import sys
 import tempfile
@@ -177,6 +178,8 @@ def main() -> None:
         model.save(path / "m.oplt")
         print(f"a model of {n} examples, {model.n_labels} labels, {(path / 'm.oplt').stat().st_size / 1e6:.0f} MB")
         rest = as_examples(X[n:], Y[n:])
+        gc.freeze()  # a collection in this process, of a hundred milliseconds, would count as latency of the server
+        gc.disable()
         questions = [json.dumps({"features": one["features"], "k": 5}).encode() for one in rest[:2000]]
         server = Server(path / "m.oplt", log=path / "log")
         print(f"first start to ready: {server.seconds_to_ready():.2f} s", flush=True)

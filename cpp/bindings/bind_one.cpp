@@ -169,12 +169,19 @@ OneInput::OneInput(nb::handle x, bool takes_texts) {
   }
 }
 
+bool is_usual_weight(std::optional<Real> weight) { return weight && *weight > 0 && *weight <= kLargestWeight; }
+
+/// Whether an example has the usual form, in which every model that takes such inputs can learn it.
+bool is_usual(nb::handle x, nb::handle labels, nb::handle weight, bool takes_texts) {
+  return OneInput(x, takes_texts).holds() && usual_labels(labels) && is_usual_weight(usual_value(weight));
+}
+
 /// Returns false, without any effect, if the example does not have the usual form.
 bool learn_one(OnlineModel& model, nb::handle x, nb::handle labels, nb::handle weight) {
   const OneInput input(x, model.takes_texts());
   const std::optional<OneLabelSet> label_set = usual_labels(labels);
   const std::optional<Real> checked_weight = usual_value(weight);
-  if (!input.holds() || !label_set || !checked_weight || !(*checked_weight > 0 && *checked_weight <= kLargestWeight)) {
+  if (!input.holds() || !label_set || !is_usual_weight(checked_weight)) {
     return false;
   }
   const std::array<std::int64_t, 2> label_bounds{0, static_cast<std::int64_t>(label_set->names.size())};
@@ -235,6 +242,8 @@ Answer predict_one(const OnlineModel& model, nb::handle x, const SearchParams& p
 }  // namespace
 
 void bind_one(nb::module_& m) {
+  m.def("is_usual", &is_usual, "x"_a.none(), "labels"_a.none(), "weight"_a.none(), "takes_texts"_a,
+        "Whether an example can be learned. False does not mean that it cannot.");
   m.def("learn_one", &learn_one, "model"_a, "x"_a.none(), "labels"_a.none(), "weight"_a.none());
   m.def("predict_one", &predict_one, "model"_a, "x"_a.none(), "params"_a);
   m.def("predict_one", &predict_one_of_state, "state"_a, "x"_a.none(), "params"_a);

@@ -8,17 +8,20 @@ import sqlite3
 import time
 import uuid
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from oplt.service.errors import JournalError, RefusedError
 
-__all__ = ["NewRecord", "Record", "connect", "insert", "prepare", "read_last", "rows_to_records"]
+__all__ = ["NewRecord", "Record", "connect", "insert", "prepare", "read_last", "rows_to_records", "write"]
+
+_Item = TypeVar("_Item")
 
 _FORMAT = "1"
 _BUSY = 10.0  # seconds; readers never hold the file for long
+_SIZES = (256, 64, 16, 4, 1)  # of parts that one statement handles
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -118,42 +121,82 @@ def read_last(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT value FROM meta WHERE name = 'begin'").fetchone()[0])
 
 
-def insert(connection: sqlite3.Connection, records: Sequence[NewRecord], added: list[int]) -> list[int]:
-    """Insert the records whose keys are new. Returns the positions of all; those of new ones are added to `added`."""
-    known = {record.key: _position_of(connection, record) for record in records if record.key is not None}
-    position = read_last(connection)
+def insert(
+    connection: sqlite3.Connection, requests: Sequence[Sequence[NewRecord]], last: int
+) -> tuple[list[list[int] | RefusedError], list[Record]]:
+    """Insert the records of several requests, after the position `last`, except those whose keys are known.
+
+    The requests are inserted together, because with each statement this thread has to wait for others.
+
+    Returns
+    -------
+    For each request, the positions of its records or why it is refused; and all new records.
+    """
+    known = _known(connection, [record.key for records in requests for record in records if record.key is not None])
     now = time.time()
-    positions, rows = [], []
-    for record in records:
-        before = known.get(record.key) if record.key is not None else None
-        if before is not None:
-            positions.append(before)
+    answers: list[list[int] | RefusedError] = []
+    added: list[Record] = []
+    for records in requests:
+        try:
+            positions, new = _placed(records, known, last + len(added), now)
+        except RefusedError as error:
+            answers.append(error)
             continue
-        position += 1
-        if record.key is not None:
-            known[record.key] = position
-        positions.append(position)
-        rows.append(Record(position, record.kind, record.content, record.key, record.who, now).row())
-    connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-    if rows:
-        added.append(position)
-    return positions
+        known.update((record.key, record) for record in new if record.key is not None)
+        answers.append(positions)
+        added += new
+    write(connection, added)
+    return answers, added
 
 
-def _position_of(connection: sqlite3.Connection, record: NewRecord) -> int | None:
-    query = "SELECT position, kind, content FROM records WHERE key = ?"
-    found = connection.execute(query, (record.key,)).fetchone()
-    if found is None:
-        return None
-    position, kind, content = found
-    if content is not None and (kind, content) != (record.kind, record.content):
-        raise RefusedError(
-            "key-used-before",
-            f"the idempotency key was used for record {position}, which is different",
-            got=repr(record.key),
-            hint="Use a new key for each example; send the same key only to repeat a request.",
-        )
-    return int(position)
+def _placed(
+    records: Sequence[NewRecord], known: Mapping[str, Record], last: int, now: float
+) -> tuple[list[int], list[Record]]:
+    """Give positions to the records of one request; those whose keys are known have theirs already."""
+    positions: list[int] = []
+    new: dict[str | int, Record] = {}  # by key, or by position
+    for record in records:
+        before = (known.get(record.key) or new.get(record.key)) if record.key is not None else None
+        if before is None:
+            placed = Record(last + len(new) + 1, record.kind, record.content, record.key, record.who, now)
+            new[record.key if record.key is not None else placed.position] = placed
+            positions.append(placed.position)
+            continue
+        if before.content is not None and (before.kind, before.content) != (record.kind, record.content):
+            raise RefusedError(
+                "key-used-before",
+                f"the idempotency key was used for record {before.position}, which is different",
+                got=repr(record.key),
+                hint="Use a new key for each example; send the same key only to repeat a request.",
+            )
+        positions.append(before.position)
+    return positions, list(new.values())
+
+
+def _known(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Record]:
+    found: dict[str, Record] = {}
+    for part in _parts(keys):
+        places = ", ".join("?" * len(part))
+        rows = connection.execute(f"SELECT * FROM records WHERE key IN ({places})", part).fetchall()  # noqa: S608
+        found.update((record.key, record) for record in rows_to_records(rows) if record.key is not None)
+    return found
+
+
+def write(connection: sqlite3.Connection, records: Sequence[Record]) -> None:
+    """Write records at their positions."""
+    for part in _parts(records):
+        places = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?)"] * len(part))
+        values = [value for record in part for value in record.row()]
+        connection.execute(f"INSERT INTO records VALUES {places}", values)  # noqa: S608 (placeholders)
+
+
+def _parts(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
+    """Cut into parts of a few sizes, so that the statements for them are compiled once."""
+    begin = 0
+    for size in _SIZES:
+        while len(items) - begin >= size:
+            yield items[begin : begin + size]
+            begin += size
 
 
 def rows_to_records(rows: Iterable[tuple[Any, ...]]) -> list[Record]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,38 @@ from oplt.service.lineage import Lineage, Rollback
 
 __all__ = ["JournalReading"]
 
+_MOST_RECENT = 8192  # records
+_MOST_BYTES = 32 << 20
+
+
+class _RecentRecords:
+    """The latest records, for readers that keep up. Reading them from the file would take as long as learning them."""
+
+    def __init__(self) -> None:
+        self._records: list[Record] = []  # without gaps
+        self._bytes = 0
+
+    def after(self, position: int, limit: int) -> list[Record]:
+        """Return up to `limit` records that follow a position; none if they are not here."""
+        begin = position + 1 - self._records[0].position if self._records else -1
+        return self._records[begin : begin + limit] if begin >= 0 else []
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Add records, and drop the oldest ones if there are too many."""
+        self._records += records
+        self._bytes += _size(records)
+        if len(self._records) > _MOST_RECENT or self._bytes > _MOST_BYTES:
+            self._records = self._records[-_MOST_RECENT // 2 :] if self._bytes <= _MOST_BYTES else []
+            self._bytes = _size(self._records)
+
+    def clear(self) -> None:
+        """Drop all records."""
+        self._records, self._bytes = [], 0
+
+
+def _size(records: Sequence[Record]) -> int:
+    return sum(len(record.content or b"") for record in records)
+
 
 class JournalReading:
     """The part of `Journal` that reads."""
@@ -22,6 +55,7 @@ class JournalReading:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._last = 0
+        self._recent = _RecentRecords()
         self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
         self._committed = threading.Condition()  # readers wait for records
@@ -46,6 +80,10 @@ class JournalReading:
         JournalError
             If a record is missing or damaged, or was removed by the retention rule.
         """
+        with self._committed:
+            recent = self._recent.after(after, limit)
+        if recent:
+            return recent
         records = rows_to_records(self._rows(self._reader(), "position > ?", (after,), limit))
         expected = after + 1
         for record in records:

@@ -14,11 +14,12 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
+from oplt import _core
 from oplt._typing import FloatArray
 from oplt.errors import InvalidInputError
 from oplt.validation import TEXT, NamedLabels, NamedRows, Texts, as_inputs, as_labels, as_weights
 
-__all__ = ["Example", "Features", "Input", "Rows", "as_rows", "as_x", "decode", "encode"]
+__all__ = ["Example", "Features", "Input", "Rows", "as_rows", "as_x", "check", "decode", "encode"]
 
 Name: TypeAlias = str | int
 Features: TypeAlias = dict[str, float] | list[tuple[Name, float]]
@@ -101,6 +102,15 @@ def as_rows(examples: Sequence[Example], *, texts: bool, pattern: Any = None) ->
     if any(one.weight != 1 for one in examples):
         weights = as_weights(np.array([one.weight for one in examples], dtype=np.float64), len(examples))
     return Rows(inputs, labels, weights)
+
+
+def check(examples: Sequence[Example], *, texts: bool) -> None:
+    """Raise an error if an example is not valid."""
+    for i, one in enumerate(examples):
+        x = as_x(one, texts=texts, where=f"example {i}")
+        if not _core.is_usual(x, one.labels, one.weight, texts):  # or not as usual: looking closely takes longer
+            as_rows(examples, texts=texts)
+            return
 
 
 _ENCODER = msgspec.json.Encoder()

@@ -12,6 +12,7 @@ and later commits must not depend on it.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import sqlite3
@@ -22,16 +23,16 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from oplt.service._journal_file import NewRecord, Record, connect, insert, prepare, read_last, rows_to_records
+from oplt.errors import OpltError
+from oplt.service._journal_file import NewRecord, Record, connect, insert, prepare, read_last, rows_to_records, write
 from oplt.service._journal_reading import JournalReading
 from oplt.service.errors import JournalError
 
 __all__ = ["Durability", "Journal", "NewRecord", "Record"]
 
 Durability = Literal["full", "second", "os"]
-_Result = TypeVar("_Result")
 
 _log = logging.getLogger(__name__)
 _MOST_TOGETHER = 4096  # records in one transaction
@@ -48,9 +49,10 @@ _FLUSH = 1.0  # seconds after which `second` flushes
 class _Task:
     """Something to do in a transaction, and who waits for it."""
 
-    run: Callable[[sqlite3.Connection], Any]
     future: Future[Any]
     size: int = 1
+    run: Callable[[sqlite3.Connection], Any] | None = None
+    records: Sequence[NewRecord] = ()  # to append, instead of `run`
 
 
 class Journal(JournalReading):
@@ -81,6 +83,7 @@ class Journal(JournalReading):
         self._failed_at = 0.0
         self._unflushed_since: float | None = None
         self._has_erased = False
+        self._added: list[Record] = []  # by the present transaction
         self._connection = self._open()
         self.id = str(self._connection.execute("SELECT value FROM meta WHERE name = 'id'").fetchone()[0])
         self._thread = threading.Thread(target=self._work, name="oplt-journal", daemon=True)
@@ -94,11 +97,11 @@ class Journal(JournalReading):
         A record whose key is in the journal already is not appended again: its position is that of the first one. If
         its content differs from the first one's, the future raises `RefusedError`.
         """
-        return self._submit(lambda connection: insert(connection, records, self._positions), len(records))
+        return self._submit(_Task(Future(), len(records), records=records))
 
     def replicate(self, records: Sequence[Record]) -> Future[None]:
         """Append records of another journal at their positions, which must follow the last one."""
-        return self._submit(lambda connection: self._replicated(connection, records), len(records))
+        return self._submit(_Task(Future(), len(records), lambda connection: self._replicated(connection, records)))
 
     def mark_forgotten(self, positions: Iterable[int], by: int) -> Future[None]:
         """Erase the content of records, and note the record that asked for it."""
@@ -117,7 +120,7 @@ class Journal(JournalReading):
             if chosen:  # the model at these positions cannot be compared any more
                 connection.execute("DELETE FROM fingerprints WHERE position >= ? AND position < ?", (min(chosen), by))
 
-        return self._submit(run, len(chosen))
+        return self._submit(_Task(Future(), len(chosen), run))
 
     def note_fingerprint(self, position: int, fingerprint: str) -> Future[None]:
         """Keep the fingerprint of the model at a position, for followers to compare."""
@@ -126,7 +129,7 @@ class Journal(JournalReading):
             connection.execute("INSERT OR REPLACE INTO fingerprints VALUES (?, ?)", (position, fingerprint))
             connection.execute(_FORGET_FINGERPRINTS, (_MOST_FINGERPRINTS,))
 
-        return self._submit(run)
+        return self._submit(_Task(Future(), run=run))
 
     def trim(self, first: int) -> Future[int]:
         """Delete the records before a position, though never the last one. The future returns how many."""
@@ -136,11 +139,10 @@ class Journal(JournalReading):
             connection.execute("DELETE FROM fingerprints WHERE position < ?", (until,))
             return connection.execute("DELETE FROM records WHERE position < ?", (until,)).rowcount
 
-        return self._submit(run)
+        return self._submit(_Task(Future(), run=run))
 
     def _replicated(self, connection: sqlite3.Connection, records: Sequence[Record]) -> None:
-        last = read_last(connection)
-        for expected, record in enumerate(records, last + 1):
+        for expected, record in enumerate(records, self._last + len(self._added) + 1):
             if record.position != expected:
                 raise JournalError(
                     "journal-damaged",
@@ -148,18 +150,16 @@ class Journal(JournalReading):
                     where=str(self.path),
                     hint="Remove the folder of this follower, so that it starts anew from the leader's snapshot.",
                 )
-        rows = [record.row() for record in records]
-        connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        self._positions.append(last + len(records))
+        write(connection, records)
+        self._added += records
 
-    def _submit(self, run: Callable[[sqlite3.Connection], _Result], size: int = 1) -> Future[_Result]:
-        future: Future[_Result] = Future()
+    def _submit(self, task: _Task) -> Future[Any]:
         with self._submitted:
             if self._is_closing:
                 raise JournalError("shutting-down", "the server is shutting down", hint="Try again later.")
-            self._tasks.append(_Task(run, future, size))
+            self._tasks.append(task)
             self._submitted.notify()
-        return future
+        return task.future
 
     @property
     def failure(self) -> JournalError | None:
@@ -190,7 +190,8 @@ class Journal(JournalReading):
             raise self._not_writable(error) from error
         except sqlite3.DatabaseError as error:
             raise self._damaged(error) from error
-        self._positions: list[int] = []  # of the records that the present transaction adds
+        with self._committed:
+            self._recent.clear()
         return connection
 
     def _work(self) -> None:
@@ -217,28 +218,48 @@ class Journal(JournalReading):
             for task in tasks:
                 task.future.set_exception(self._failure)
             return
-        self._positions = []
-        done: list[tuple[_Task, Any]] = []
+        self._added = []
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            for task in tasks:
-                try:
-                    done.append((task, task.run(self._connection)))
-                except (sqlite3.Error, OSError):
-                    raise
-                except Exception as error:  # noqa: BLE001 (a request that was refused before it changed anything)
-                    task.future.set_exception(error)
+            done = self._changed(tasks)
             self._connection.execute("COMMIT")
         except (sqlite3.Error, OSError) as error:
             self._fail(error, [task for task in tasks if not task.future.done()])
             return
         self._after_commit()
-        if self._positions:
-            with self._committed:
-                self._last = max(self._positions)
+        with self._committed:
+            if any(task.run is not None for task in tasks):
+                self._recent.clear()  # which records were changed is not worth knowing
+            if self._added:
+                self._last = self._added[-1].position
+                self._recent.add(self._added)
                 self._committed.notify_all()
         for task, result in done:
             task.future.set_result(result)
+
+    def _changed(self, tasks: list[_Task]) -> list[tuple[_Task, Any]]:
+        """Perform tasks. Returns those that were not refused, with their results."""
+        done: list[tuple[_Task, Any]] = []
+        for run, some in itertools.groupby(tasks, lambda task: task.run):
+            part = list(some)
+            if run is None:
+                last = self._last + len(self._added)
+                results, added = insert(self._connection, [task.records for task in part], last)
+                self._added += added
+            else:
+                results = [self._result_of(run)]
+            for task, result in zip(part, results, strict=True):
+                if isinstance(result, OpltError):
+                    task.future.set_exception(result)
+                else:
+                    done.append((task, result))
+        return done
+
+    def _result_of(self, run: Callable[[sqlite3.Connection], Any]) -> Any:
+        try:
+            return run(self._connection)
+        except OpltError as error:  # refused, before it changed anything
+            return error
 
     def _after_commit(self) -> None:
         if self.durability == "second" and self._unflushed_since is None:

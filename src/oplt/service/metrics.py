@@ -44,6 +44,7 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._registry.register(_Models(models))
         labels = ["route", "method", "status"]
+        self._counters: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}  # finding them takes longer
         self._requests = Counter("oplt_requests", "Requests", labels, registry=self._registry)
         self._seconds = Histogram(
             "oplt_request_seconds", "Latency", ["route"], buckets=_BUCKETS, registry=self._registry
@@ -51,8 +52,12 @@ class Metrics:
 
     def count(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request."""
-        self._requests.labels(route, method, status).inc()
-        self._seconds.labels(route).observe(seconds)
+        counters = self._counters.get((route, method, status))
+        if counters is None:
+            counters = self._requests.labels(route, method, status), self._seconds.labels(route)
+            self._counters[route, method, status] = counters
+        counters[0].inc()
+        counters[1].observe(seconds)
 
     def text(self) -> bytes:
         """Return all metrics in the format of Prometheus."""

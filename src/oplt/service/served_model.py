@@ -26,7 +26,7 @@ from oplt.labels import LabelOperation
 from oplt.model import OnlinePLT
 from oplt.plt import PLT
 from oplt.service.errors import BusyError, JournalError, NotFoundError, RefusedError, UnavailableError
-from oplt.service.examples import Example, Rows, as_rows, encode
+from oplt.service.examples import Example, Rows, check, encode
 from oplt.service.folder import Folder
 from oplt.service.journal import Journal, NewRecord, Record
 from oplt.service.progressive import Progressive
@@ -148,6 +148,11 @@ class ServedModel:
         """Whether everything that the journal held at the start has been learned, and learning works."""
         return not self.reasons_not_ready()
 
+    @property
+    def is_in_call(self) -> bool:
+        """Whether the model is learning at this moment, so that a prediction has to wait a little."""
+        return self._call_began is not None
+
     def reasons_not_ready(self) -> list[str]:
         """Say why the model is not ready, without internals; nothing if it is."""
         reasons = []
@@ -198,7 +203,7 @@ class ServedModel:
         """
         self._expect_to_lead()
         self._expect_room(len(examples))
-        as_rows(examples, texts=self.texts)
+        check(examples, texts=self.texts)
         return self._append([NewRecord("learn", encode(one), one.key, who) for one in examples])
 
     def forget(self, positions: Sequence[int], *, who: str | None = None, key: str | None = None) -> Future[list[int]]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import logging
 import signal
@@ -80,9 +81,10 @@ def run(
             got=address.host,
             hint="Create tokens with oplt token FILE NAME, and pass --tokens FILE.",
         )
-    sys.setswitchinterval(0.0005)  # a prediction waits for the interpreter at most this long
+    app = make_app(served, tokens=tokens)
+    _avoid_pauses()
     config = uvicorn.Config(
-        make_app(served, tokens=tokens),
+        app,
         host=address.host,
         port=address.port,
         ssl_certfile=address.certificate,
@@ -105,6 +107,17 @@ def run(
         finally:
             for model in served.values():
                 model.close()
+
+
+def _avoid_pauses() -> None:
+    """Let requests not wait for other threads, or for the collector of cycles, longer than a prediction takes.
+
+    Almost nothing here forms cycles, but a full collection visits all modules and takes more than 0.1 s.
+    """
+    sys.setswitchinterval(0.0005)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def _bound(address: Address) -> socket.socket:

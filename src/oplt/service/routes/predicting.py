@@ -20,6 +20,9 @@ from oplt.service.structs import Explain, Predict, Prediction, Predictions
 
 __all__ = ["answer_predict", "explain", "predict"]
 
+_FEW_LABELS = 20
+_SHORT = 10_000  # characters or features
+
 
 @post("/predict", status_code=200, opt={"scope": "predict"}, responses=ERRORS, summary="Predict labels")
 async def predict(data: JSONBody[Predict], served: Served, request: Request[Any, Any, Any]) -> Predictions:
@@ -44,9 +47,20 @@ def _explain(served: ServedModel, data: Explain) -> dict[str, Any]:
 
 
 async def answer_predict(served: ServedModel, data: Predict, pool: Executor) -> Predictions:
-    """Answer a request."""
+    """Answer a request.
+
+    A short one is answered at once, if the model is not learning at this moment: handing it to another thread and back
+    would take longer than the prediction itself.
+    """
     await read_after(served, data.read_after)
+    if _is_short(data) and not served.is_in_call:
+        return _predict(served, data)
     return await asyncio.get_running_loop().run_in_executor(pool, _predict, served, data)
+
+
+def _is_short(data: Predict) -> bool:
+    is_plain = data.examples is None and data.threshold is None and data.allow is None and data.deny is None
+    return is_plain and (data.k or 0) <= _FEW_LABELS and len(data.text or "") + len(data.features or ()) < _SHORT
 
 
 def _predict(served: ServedModel, data: Predict) -> Predictions:
