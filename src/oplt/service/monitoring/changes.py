@@ -16,7 +16,10 @@ from math import log, sqrt
 
 import msgspec
 
-__all__ = ["Change", "Detector"]
+__all__ = ["WATCHED", "Block", "Change", "Detector"]
+
+# What is watched: the smallest change of its mean that is reported, and the range of its values
+WATCHED = {"p1": (0.02, 1.0), "confidence": (0.02, 2.0), "new_labels": (0.02, 1.0), "unknown_features": (0.01, 1.0)}
 
 _BLOCK = 32  # values in the newest blocks
 _OF_EACH_SIZE = 5  # blocks before the two oldest of this size are joined

@@ -17,10 +17,10 @@ import msgspec
 from oplt.model import OnlinePLT
 from oplt.persistence import replacing
 from oplt.service.examples import Example, Name, Rows
-from oplt.service.monitoring.changes import Block, Change, Detector
+from oplt.service.monitoring.changes import WATCHED, Block, Change, Detector
 from oplt.service.monitoring.labels import LabelCounts, LabelsPart, RecentLabels
 from oplt.service.monitoring.latency import Latencies
-from oplt.service.monitoring.predicting import Budget, Predicted, predict, unknown_terms
+from oplt.service.monitoring.predicting import Budget, Predicted, predict, unknown_terms, values_of
 from oplt.service.monitoring.windows import AGES, COUNTS, N_BINS, History, Latest, Sums, Window, bucket
 
 __all__ = ["Monitor", "Noted"]
@@ -42,8 +42,6 @@ class Noted:
     predicted: list[Predicted]
 
 
-# The smallest changes that are reported, and the range of the values
-_WATCHED = {"p1": (0.02, 1.0), "confidence": (0.02, 2.0), "new_labels": (0.02, 1.0), "unknown_features": (0.01, 1.0)}
 
 
 class _Saved(msgspec.Struct):
@@ -54,7 +52,7 @@ class _Saved(msgspec.Struct):
     latest: Latest = msgspec.field(default_factory=Latest)
     changes: list[Change] = msgspec.field(default_factory=list)
     n_changes: dict[str, int] = msgspec.field(default_factory=dict)
-    blocks: dict[str, list[Block]] = msgspec.field(default_factory=lambda: {of: [] for of in _WATCHED})
+    blocks: dict[str, list[Block]] = msgspec.field(default_factory=lambda: {of: [] for of in WATCHED})
     labels: list[LabelsPart] = msgspec.field(default_factory=lambda: [LabelsPart(), LabelsPart()])
 
 
@@ -80,7 +78,7 @@ class Monitor:
         self._labels = RecentLabels()
         self._kept = _read(path)
         self._labels.load(self._kept.labels)
-        self._detectors = {of: Detector(*_WATCHED[of], blocks) for of, blocks in self._kept.blocks.items()}
+        self._detectors = {of: Detector(*WATCHED[of], blocks) for of, blocks in self._kept.blocks.items()}
 
     # What the learner calls
 
@@ -115,12 +113,7 @@ class Monitor:
         self._budget.spend(noted.spent + time.monotonic() - begin, len(noted.predicted))
 
     def _detect(self, sums: Sums, predicted: Sequence[Predicted]) -> None:
-        values = {
-            "p1": [float(one.hits[0]) for one in predicted],
-            "confidence": [one.confidence - one.hits[0] for one in predicted],
-            "new_labels": [float(any(facts.count == 0 for facts in one.labels)) for one in predicted],
-            "unknown_features": [one.n_unknown / one.n_features for one in predicted if one.n_features],
-        }
+        values = values_of(predicted)
         kept = self._kept
         for of, detector in self._detectors.items():
             found = detector.add(values[of], sums.first, sums.begin)
@@ -155,7 +148,7 @@ class Monitor:
 
     def n_changes(self) -> dict[str, int]:
         """Return the number of changes of each figure so far."""
-        return {of: self._kept.n_changes.get(of, 0) for of in _WATCHED}
+        return {of: self._kept.n_changes.get(of, 0) for of in WATCHED}
 
     def recent_labels(self) -> tuple[int, dict[Name, LabelCounts]]:
         """Return the number of the latest examples, and how often each label occurred in them."""
@@ -202,7 +195,7 @@ def _read(path: Path) -> _Saved:
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         _log.warning("%s is not readable, so monitoring starts anew: %s", path, error)
         return _Saved()
-    if found.version != _VERSION or found.blocks.keys() != _WATCHED.keys() or len(found.labels) != 2:
+    if found.version != _VERSION or found.blocks.keys() != WATCHED.keys() or len(found.labels) != 2:
         _log.warning("%s is of another version, so monitoring starts anew", path)
         return _Saved()
     return found
