@@ -14,7 +14,6 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from load import as_examples
@@ -43,7 +42,7 @@ def ours(values: Sequence[float], of: str) -> Iterator[Found]:
     """Run the detector of the service."""
     detector = Detector(*WATCHED[of])
     for i, value in enumerate(values):
-        found = detector.add([value], i, 0.0)
+        found = detector.add(value, i, 0.0)
         if found is not None:
             yield i, found[1], found[2]
 
@@ -131,9 +130,9 @@ def observed(examples: Sequence[Example], chunk: int = 16) -> dict[str, list[flo
     for begin in range(0, len(examples), chunk):
         some = examples[begin : begin + chunk]
         rows = as_rows(some, texts=False)
-        found: Any = values_of(predict(model, some, rows, chunk))
-        for of, column in values.items():
-            column += found[of]
+        for one in predict(model, some, rows, chunk):
+            for of, value in values_of(one).items():
+                values[of].append(value)
         learn(model, rows)
     return values
 

@@ -11,7 +11,6 @@ most, and what lies before is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import log, sqrt
 
 import msgspec
@@ -65,20 +64,18 @@ class Detector(msgspec.Struct):
     span: float = 1.0
     blocks: list[Block] = msgspec.field(default_factory=list)  # oldest first; the last one may be filling
 
-    def add(self, values: Iterable[float], position: int, time: float) -> tuple[Block, float, float] | None:
-        """Add values. Returns the block that a change begins with, and the means before and after, if there is one."""
-        found = None
-        for value in values:
-            if not self.blocks or self.blocks[-1].n >= _BLOCK:
-                self.blocks.append(Block(0, 0.0, 0.0, position, time))
-            block = self.blocks[-1]
-            block.n += 1
-            block.total += value
-            block.squares += value * value
-            if block.n == _BLOCK:
-                self._join()
-                found = self._test() or found
-        return found
+    def add(self, value: float, position: int, time: float) -> tuple[Block, float, float] | None:
+        """Add a value. Returns the block that a change begins with, and the means before and after, if there is one."""
+        if not self.blocks or self.blocks[-1].n >= _BLOCK:
+            self.blocks.append(Block(0, 0.0, 0.0, position, time))
+        block = self.blocks[-1]
+        block.n += 1
+        block.total += value
+        block.squares += value * value
+        if block.n < _BLOCK:
+            return None
+        self._join()
+        return self._test()
 
     def _join(self) -> None:
         """Join the two oldest blocks of each size of which there are too many."""

@@ -136,11 +136,13 @@ def unknown_terms(model: OnlinePLT, predicted: Sequence[Predicted], rows: Rows, 
         one.n_features, one.n_unknown = len(features), int(np.count_nonzero(numbers >= n_known))
 
 
-def values_of(predicted: Sequence[Predicted]) -> dict[str, list[float]]:
+def values_of(one: Predicted) -> dict[str, float]:
     """Return the values whose changes are detected."""
-    return {
-        "p1": [float(one.hits[0]) for one in predicted],
-        "confidence": [one.confidence - one.hits[0] for one in predicted],
-        "new_labels": [float(any(facts.count == 0 for facts in one.labels)) for one in predicted],
-        "unknown_features": [one.n_unknown / one.n_features for one in predicted if one.n_features],
+    values = {
+        "p1": float(one.hits[0]),
+        "confidence": one.confidence - one.hits[0],
+        "new_labels": float(any(facts.count == 0 for facts in one.labels)),
     }
+    if one.n_features:
+        values["unknown_features"] = one.n_unknown / one.n_features
+    return values
