@@ -366,6 +366,7 @@ class ServedModel:
             self._learned = record.position
         self._waiting.reached(self._learned)
         if record.kind != "labels":
+            self.browsed = Known()
             self.snapshot()
 
     def _change_labels(self, record: Record) -> None:
