@@ -21,7 +21,7 @@ from oplt.service.direct import Direct
 from oplt.service.errors import NotFoundError
 from oplt.service.limits import Limits
 from oplt.service.metrics import Metrics
-from oplt.service.routes import journal, learning, models, predicting, server
+from oplt.service.routes import journal, learning, models, predicting, server, tree
 from oplt.service.served_model import ServedModel
 from oplt.service.tokens import Tokens
 
@@ -37,6 +37,8 @@ _OF_MODEL = [
     models.labels,
     models.change_label,
     models.monitoring,
+    tree.label_page,
+    tree.tree,
     models.snapshots,
     models.create_snapshot,
     models.download_snapshot,
