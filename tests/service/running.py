@@ -64,5 +64,5 @@ def learn_all(model: ServedModel, examples: Sequence[Example], batch: int = 50) 
     positions: list[int] = []
     for begin in range(0, len(examples), batch):
         positions += model.learn(examples[begin : begin + batch]).result(PATIENCE)
-    model.when_learned(max(positions)).result(PATIENCE)
+    model.learner.when_learned(max(positions)).result(PATIENCE)
     return positions

@@ -100,7 +100,7 @@ def test_the_short_way_answers_as_the_framework_does(http: httpx.Client, model: 
 
     for i, (path, body) in enumerate(bodies):
         http.post(path, json=body, headers={"Idempotency-Key": f"k{i}"})
-    model.when_learned(model.journal.last).result(PATIENCE)
+    model.learner.when_learned(model.journal.last).result(PATIENCE)
     for (path, body), theirs, i in zip(bodies, asyncio.run(ask()), range(len(bodies)), strict=True):
         ours = http.post(path, json=body, headers={"Idempotency-Key": f"k{i}"})
         assert ours.status_code == theirs.status_code, (path, body)
@@ -317,7 +317,7 @@ def test_health_readiness_and_metrics(http: httpx.Client, model: ServedModel) ->
 
 def test_a_full_queue_is_answered_with_429(tmp_path: Path) -> None:
     model = ServedModel(new_folder(tmp_path, texts=True), ServingSettings(max_pending=2))
-    with serving({"tags": model}) as http, model._turn:
+    with serving({"tags": model}) as http, model.learner._turn:
         assert http.post("/v1/learn", json={"examples": EXAMPLES[:2]}).status_code == 200
         busy = http.post("/v1/learn", json=EXAMPLES[2])
         assert error_of(busy) == (429, "queue-full")

@@ -282,7 +282,7 @@ def test_after_a_crash_only_what_was_not_saved_is_missing(tmp_path: Path) -> Non
         learn_all(model, examples[400:])
         assert sum(one.n_learned for one in model.monitor.windows()) == 500
         (position,) = model.roll_back(300).result(PATIENCE)
-        model.when_learned(position).result(PATIENCE)
+        model.learner.when_learned(position).result(PATIENCE)
         learn_all(model, examples[:50])
         windows = model.monitor.windows()
         assert (windows[-1].last, sum(one.n_learned for one in windows)) == (651, 550)
@@ -330,7 +330,7 @@ def test_a_renamed_label_is_known_by_both_names(tmp_path: Path) -> None:
     with served(new_folder(tmp_path, texts=True), progressive_share=ALWAYS) as model:
         learn_all(model, [Example(text="my cat purrs", labels=["cat"])] * 30)
         (position,) = model.change_labels(LabelOperation("rename", "cat", "feline")).result(PATIENCE)
-        model.when_learned(position).result(PATIENCE)
+        model.learner.when_learned(position).result(PATIENCE)
         learn_all(model, [Example(text="my cat purrs", labels=["cat"])] * 100)
         (one,) = list_labels(model, "", "arrival", 0, 10).labels
         assert one.recent is not None

@@ -79,7 +79,7 @@ def test_rolling_back_returns_to_the_snapshot_and_is_replayed(tmp_path: Path, *,
         learn_all(model, EXAMPLES[300:600])
         (position,) = model.roll_back(300).result(PATIENCE)
         assert position == 601
-        model.when_learned(position).result(PATIENCE)
+        model.learner.when_learned(position).result(PATIENCE)
         assert model.model.fingerprint() == twin_of(EXAMPLES[:300]).fingerprint()
         learn_all(model, EXAMPLES[600:900])
         until(lambda: model.snapshots.at(601))
@@ -105,7 +105,7 @@ def test_forgetting_erases_the_example_everywhere(tmp_path: Path) -> None:
         learn_all(model, EXAMPLES[400:500])
         expected = twin_of(EXAMPLES[:4] + EXAMPLES[5:500]).fingerprint()
         assert model.model.fingerprint() == expected
-        assert model.refusal(position) is None
+        assert model.learner.refusal(position) is None
         until(lambda: model.snapshots.at(301) is None, "the snapshot with the secret is removed")
     for path in [folder / "journal.sqlite", *(folder / "snapshots").glob("*")]:
         assert b"secret-label" not in path.read_bytes()
@@ -154,7 +154,7 @@ def test_operations_on_labels_are_replayed_from_any_snapshot(tmp_path: Path, kee
         model.snapshot().result(PATIENCE)
         positions = [model.change_labels(one).result(PATIENCE)[0] for one in operations]
         learn_all(model, EXAMPLES[301:400])
-        assert [model.refusal(one) is None for one in positions] == [True, False, True, False]
+        assert [model.learner.refusal(one) is None for one in positions] == [True, False, True, False]
         model.snapshots.remove = lambda _: None  # type: ignore[method-assign] # as if it were killed before
         model.forget([301]).result(PATIENCE)  # without this example, all but the last would be possible
         until(lambda: model.learned == model.journal.last)
@@ -234,19 +234,19 @@ def test_learning_never_depends_on_the_state_of_the_model(tmp_path: Path) -> Non
 
 def test_readers_do_not_wait_for_a_long_call(tmp_path: Path) -> None:
     with served(new_folder(tmp_path)) as model:
-        model.state()
+        model.learner.state()
         learn_all(model, EXAMPLES[:50])
-        until(lambda: model._view[0] is not None)
-        view, position = model._view
-        model._call_began = time.monotonic() - 10  # as if the learner were in a call that takes seconds
-        assert model.state() == (view, position)
-        assert model.state(at_least=position + 1)[0] is model.model
-        model._call_began = None
-        assert model.state() == (model.model, 50)
+        until(lambda: model.learner._view[0] is not None)
+        view, position = model.learner._view
+        model.learner._call_began = time.monotonic() - 10  # as if the learner were in a call that takes seconds
+        assert model.learner.state() == (view, position)
+        assert model.learner.state(at_least=position + 1)[0] is model.model
+        model.learner._call_began = None
+        assert model.learner.state() == (model.model, 50)
 
 
 def test_a_full_queue_refuses_more(tmp_path: Path) -> None:
-    with served(new_folder(tmp_path), max_pending=100) as model, model._turn:  # the learner waits for its turn
+    with served(new_folder(tmp_path), max_pending=100) as model, model.learner._turn:  # the learner waits for its turn
         model.learn(EXAMPLES[:90]).result(PATIENCE)
         with pytest.raises(BusyError) as busy:
             model.learn(EXAMPLES[90:110])
@@ -263,7 +263,7 @@ def test_many_clients_and_readers_at_once(tmp_path: Path) -> None:
     def read(model: ServedModel) -> None:
         try:
             while not stop.is_set():
-                current, position = model.state()
+                current, position = model.learner.state()
                 assert current.predict_many([one.features for one in EXAMPLES[:5]]).n_examples >= position
         except BaseException as error:  # noqa: BLE001 (raised below)
             errors.append(error)
@@ -339,6 +339,6 @@ def test_a_replaced_model_file_is_not_ignored(tmp_path: Path) -> None:
 
 def test_a_position_that_is_never_learned_ends_with_the_server(tmp_path: Path) -> None:
     with served(new_folder(tmp_path)) as model:
-        waiting = model.when_learned(5)
+        waiting = model.learner.when_learned(5)
     with pytest.raises(Exception, match="shutting down"):
         waiting.result(PATIENCE)

@@ -54,7 +54,7 @@ def test_one_label(tmp_path: Path) -> None:
         examples = [("the cat purrs", "cat"), ("the dog barks", "dog"), ("the cow moos", "cow")]
         many = [{"text": text, "labels": [label]} for text, label in examples * 3]
         position = http.post("/v1/learn", json={"examples": many}).json()["position"]
-        model.when_learned(position).result(60)
+        model.learner.when_learned(position).result(60)
         change(http, kind="hide", label="dog")
         change(http, kind="rename", label="dog", other="hound")
         change(http, kind="add", label="bee", text="it hums")
@@ -137,4 +137,4 @@ def test_hostile_names(tmp_path: Path, label: str) -> None:
 
 
 def wait_for(model: ServedModel, position: int) -> None:
-    model.when_learned(position).result(60)
+    model.learner.when_learned(position).result(60)

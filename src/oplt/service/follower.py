@@ -124,7 +124,7 @@ class Follower:
         self._is_checked = False
         self._n_equal = 0
         served.leader = leader.url
-        served.recovered_until = max(served.recovered_until, served.learned)
+        served.learner.recovered_until = max(served.learner.recovered_until, served.learned)
         self._thread = threading.Thread(target=self._work, name="oplt-follower", daemon=True)
         self._thread.start()
 

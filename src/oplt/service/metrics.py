@@ -98,7 +98,7 @@ class _Models(Collector):
         changes = CounterMetricFamily("oplt_changes", "Changes that were detected", labels=["model", "of"])
         last = GaugeMetricFamily("oplt_last_change_position", "Position of the last one", labels=["model", "of"])
         for name, model in self._models.items():
-            learned.add_metric([name], model.n_learned)
+            learned.add_metric([name], model.learner.n_learned)
             for of, n in model.monitor.n_changes().items():
                 changes.add_metric([name, of], n)
             for of, position in {change.of: change.position for change in model.monitor.changes()}.items():

@@ -3,70 +3,38 @@
 """A model that is served: its folder, its journal, the thread that learns, and the threads that ask.
 
 An example is acknowledged when the journal holds it, and learned in the order of the journal by one thread. Predictions
-read the model while it learns and never wait for the journal. Recovery is no special case: the newest good snapshot is
-opened, and the thread learns the records after its position.
+read the model while it learns and never wait for the journal.
 """
 
 from __future__ import annotations
 
-import itertools
 import logging
-import math
 import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
 from oplt.browsing import Known
-from oplt.errors import InvalidInputError, OpltError
 from oplt.labels import LabelOperation
 from oplt.model import OnlinePLT
 from oplt.plt import PLT
-from oplt.service.errors import BusyError, JournalError, NotFoundError, RefusedError, UnavailableError
-from oplt.service.examples import Example, Rows, check, encode
+from oplt.service.errors import BusyError, NotFoundError, RefusedError, UnavailableError
+from oplt.service.examples import Example, check, encode
 from oplt.service.folder import Folder
-from oplt.service.journal import Journal, NewRecord, Record
+from oplt.service.journal import Journal, NewRecord
+from oplt.service.learner import CHECK, Learner, LearnerEvents
 from oplt.service.monitoring import Monitor
-from oplt.service.restoring import (
-    apply_labels,
-    examples_of,
-    learn,
-    newest_usable,
-    numbers_of,
-    restore,
-    rows_of,
-    takes_texts,
-)
+from oplt.service.restoring import newest_usable, takes_texts
 from oplt.service.retention import tidy_up
 from oplt.service.settings import ServingSettings
 from oplt.service.snapshots import SnapshotInfo, SnapshotStore
-from oplt.service.waiting import Waiting
 
 __all__ = ["ServedModel"]
 
 _log = logging.getLogger(__name__)
-_SHORT = 16  # examples learned together: the most that a prediction waits for
-_LONG = 2048  # the same during a backlog, when predictions read a published copy instead of waiting
-_BACKLOG = 512
-_CHECK = 8192  # positions at whose multiples followers compare fingerprints
-_IDLE = 0.5  # seconds
-_VIEW = 2.0  # seconds between two views for readers
-_FORGOTTEN_READERS = 10.0  # seconds without readers after which no view is taken
-_LONG_CALL = 0.02  # seconds that the learner's call may take before readers turn to the view
-_MOST_REFUSALS = 1000
-
-
-@dataclass(frozen=True)
-class _Chunk:
-    """Records to learn, decoded and validated if all of them are examples."""
-
-    records: list[Record]
-    examples: list[Example] = field(default_factory=list)
-    rows: Rows | None = None
 
 
 class ServedModel:
@@ -103,64 +71,54 @@ class ServedModel:
             self.journal.close()
             self._folder.close()
             raise
-        self.model, self._learned = found
-        self.texts = takes_texts(self.model)
-        self.recovered_until = self.journal.last  # up to here, records were there when the server started
-        self.failure: OpltError | None = None
-        self.n_learned = 0  # since the start
+        self.texts = takes_texts(found[0])
         self.browsed = Known()  # what requests that look around in the model share
         self.followed_at = 0.0  # when a follower last asked, on the monotonic clock
-        self._view: tuple[PLT | None, int] = (None, 0)  # of a moment ago, and its position
-        self._viewed_at = self._read_at = -math.inf
-        self._call_began: float | None = None  # when the learner's present call began
-        self._refusals: dict[int, OpltError] = {}
-        self._turn = threading.Lock()  # held while model and position change together
         self._lock = threading.Lock()
         self._in_flight = 0
-        self._waiting = Waiting(self._learned)
-        self._is_closing = threading.Event()
         self._saver = ThreadPoolExecutor(1, thread_name_prefix="oplt-snapshot")
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="oplt-reader")
-        self._next: Future[_Chunk] | None = None  # the chunk after the present one
         self._saving: Future[SnapshotInfo] | None = None
-        self._snapshot_at = (self._learned, time.monotonic())
+        self._snapshot_at = (found[1], time.monotonic())
         self._checked = -1
-        self._learner = threading.Thread(target=self._work, name="oplt-learner", daemon=True)
-        self._learner.start()
+        self._is_closing = False
+        events = LearnerEvents(self._after_step, self._after_replacement)
+        self.learner = Learner(found, self.journal, self.snapshots, self.monitor, events, name=name)
+        self.learner.start()
 
     # What is known
 
     @property
     def learned(self) -> int:
         """The position up to which the journal has been learned."""
-        return self._learned
+        return self.learner.learned
+
+    @property
+    def model(self) -> OnlinePLT:
+        """The model, which changes while it learns; see `Learner.state`."""
+        return self.learner.model
 
     @property
     def n_pending(self) -> int:
         """Number of records that are to be learned, or on their way to the disk."""
-        return max(0, self.journal.last - self._learned) + self._in_flight
+        return max(0, self.journal.last - self.learned) + self._in_flight
 
     @property
     def lag(self) -> int:
         """Number of records of the leader that this follower has not learned yet; 0 for a leader."""
-        return max(0, self.leader_last - self._learned) if self.leader is not None else 0
+        return max(0, self.leader_last - self.learned) if self.leader is not None else 0
 
     @property
     def is_ready(self) -> bool:
         """Whether everything that the journal held at the start has been learned, and learning works."""
         return not self.reasons_not_ready()
 
-    @property
-    def is_in_call(self) -> bool:
-        """Whether the model is learning at this moment, so that a prediction has to wait a little."""
-        return self._call_began is not None
-
     def reasons_not_ready(self) -> list[str]:
         """Say why the model is not ready, without internals; nothing if it is."""
         reasons = []
-        if self._learned < self.recovered_until:
-            reasons.append(f"recovering: {self._learned:,} of {self.recovered_until:,} records")
-        if self.failure is not None:
+        learned, until = self.learned, self.learner.recovered_until
+        if learned < until:
+            reasons.append(f"recovering: {learned:,} of {until:,} records")
+        if self.learner.failure is not None:
             reasons.append("learning has failed")
         if self.journal.failure is not None:
             reasons.append("the journal cannot be written")
@@ -168,28 +126,10 @@ class ServedModel:
             reasons.append("the model differs from its leader's")
         return reasons
 
-    def state(self, at_least: int = 0) -> tuple[OnlinePLT | PLT, int]:
-        """Return a model to predict with, and a position that it includes, which must be `at_least` this one.
-
-        It is the live model, for which a reader waits as long as a few examples take to learn. Rarely, as at the end of
-        a regrowth after a restart, that takes seconds: then it is a view from at most two seconds ago.
-        """
-        self._read_at = time.monotonic()
-        began, (view, position) = self._call_began, self._view
-        if view is not None and position >= at_least and began is not None and self._read_at - began > _LONG_CALL:
-            return view, position
-        position = self._learned  # before the model: it may include more
-        return self.model, position
-
     def fingerprint(self) -> tuple[int, str]:
         """Return a position and the fingerprint of the model there. It takes a pass over the whole model."""
-        with self._turn:
-            state, position = self.model.snapshot(), self._learned
+        state, position = self.learner.moment()
         return position, state.fingerprint()
-
-    def when_learned(self, position: int) -> Future[int]:
-        """Return a future that is done when a position has been learned."""
-        return self._waiting.until(position)
 
     # What changes the model
 
@@ -230,24 +170,19 @@ class ServedModel:
     def change_labels(
         self, operation: LabelOperation, *, who: str | None = None, key: str | None = None
     ) -> Future[list[int]]:
-        """Append an operation on labels. It may be refused when its turn comes; see `refusal`."""
+        """Append an operation on labels. It may be refused when its turn comes; see `Learner.refusal`."""
         self._expect_to_lead()
         content = msgspec.json.encode(LabelOperation.from_dict(operation.to_dict()).to_dict())
         return self._append([NewRecord("labels", content, key, who)])
 
-    def refusal(self, position: int) -> OpltError | None:
-        """Return why a record could not be applied; None if it was applied."""
-        return self._refusals.get(position)
-
     def snapshot(self) -> Future[SnapshotInfo]:
         """Write a snapshot of the present model, in the background."""
-        with self._turn:
-            state, position = self.model.snapshot(), self._learned
+        state, position = self.learner.moment()
         self._snapshot_at = (position, time.monotonic())
         return self._saver.submit(self._save, state, position)
 
     def _expect_to_lead(self) -> None:
-        if self.failure is not None:
+        if self.learner.failure is not None:
             raise UnavailableError(
                 "learning-failed", "the model cannot learn at present", hint="The log of the server says why."
             )
@@ -277,162 +212,41 @@ class ServedModel:
         future.add_done_callback(done)
         return future
 
-    # The learning thread
+    # What follows a step of the learner
 
-    def _work(self) -> None:
-        while not self._is_closing.is_set():
-            try:
-                if self.journal.wait(self._learned, _IDLE, until_released=False):
-                    self._advance()
-                else:
-                    self._check_fingerprint(idle=True)
-                self._snapshot_if_due()
-            except Exception as error:  # noqa: BLE001 (whatever it is, predictions go on)
-                _log.exception("%s: learning has stopped after record %d", self.name, self._learned)
-                hint = "Restart the server; it recovers from the last snapshot."
-                self.failure = error if isinstance(error, OpltError) else OpltError(
-                    "learning-failed", "learning failed", got=type(error).__name__, hint=hint
-                )  # fmt: skip
-                self._waiting.fail(self.failure)
-                return
+    def _after_step(self, is_idle: bool) -> None:  # noqa: FBT001
+        self._check_fingerprint(idle=is_idle)
+        self._snapshot_if_due()
 
-    def _advance(self) -> None:
-        """Learn the next records. During a backlog, the records after them are read and decoded meanwhile."""
-        n_waiting = self.journal.last - self._learned
-        chunk = self._next.result() if self._next is not None else self._read(self._learned, n_waiting)
-        self._next = None
-        end = chunk.records[-1].position
-        if self.journal.last - end > _BACKLOG:
-            self._next = self._reader.submit(self._read, end, self.journal.last - end)
-        if chunk.rows is not None:
-            self._learn(chunk.records, chunk.examples, chunk.rows)
-        else:
-            self._learn_and_apply(chunk.records)
-        self._check_fingerprint(idle=False)
-
-    def _read(self, after: int, n_waiting: int) -> _Chunk:
-        limit = _LONG if n_waiting > _BACKLOG else _SHORT
-        records = self.journal.read(after, min(limit, _CHECK - after % _CHECK))
-        if any(record.kind != "learn" for record in records):
-            return _Chunk(records)
-        examples = examples_of(records)
-        return _Chunk(records, examples, rows_of(self.model, examples))
-
-    def _learn_and_apply(self, records: list[Record]) -> None:
-        for is_example, some in itertools.groupby(records, lambda record: record.kind == "learn"):
-            part = list(some)
-            if is_example:
-                examples = examples_of(part)
-                self._learn(part, examples, rows_of(self.model, examples))
-                continue
-            for record in part:
-                self._apply(record)
-
-    def _learn(self, records: list[Record], examples: list[Example], rows: Rows) -> None:
-        first = records[0].position
-        is_new = examples and first > self.recovered_until  # and not replayed
-        noted = self.monitor.before(self.model, examples, rows) if is_new else None
-        with self._turn:
-            self._call_began = time.monotonic()
-            learn(self.model, rows)
-            self._learned = records[-1].position
-            self._call_began = None
-        if noted is not None:
-            self.monitor.after(self.model, noted, examples, rows, first=first, last=self._learned)
-        self._refresh_view()
-        self.n_learned += len(examples)
-        self._waiting.reached(self._learned)
-
-    def _refresh_view(self) -> None:
-        """Take a view for readers, at most every two seconds, because each costs a copy of what changes afterwards."""
-        now = time.monotonic()
-        if now - self._read_at > _FORGOTTEN_READERS:
-            self._view = (None, 0)
-        elif now - self._viewed_at > _VIEW:
-            self._view, self._viewed_at = (self.model.snapshot(), self._learned), now
-
-    def _apply(self, record: Record) -> None:
-        self._view = (None, 0)
-        try:
-            if record.kind == "forget":
-                self._forget(record)
-            elif record.kind == "rollback":
-                target = int(record.content or b"0")
-                model = restore(self.snapshots, self.journal, target, self.settings.threads)
-                with self._turn:
-                    self.model, self._learned = model, record.position
-            elif record.kind == "labels":
-                self._change_labels(record)
-            else:
-                raise JournalError("journal-version-unknown", "a record is of an unknown kind", got=record.kind)
-        except InvalidInputError as error:  # refused, in every replay alike
-            _log.warning("%s: record %d is refused: %s", self.name, record.position, error)
-            self._refusals[record.position] = error
-            while len(self._refusals) > _MOST_REFUSALS:
-                del self._refusals[next(iter(self._refusals))]
-        with self._turn:
-            self._learned = record.position
-        self._waiting.reached(self._learned)
-        if record.kind != "labels":
-            self.browsed = Known()
-            self.snapshot()
-
-    def _change_labels(self, record: Record) -> None:
-        is_effective = False
-        try:
-            with self._turn:
-                is_effective = apply_labels(self.model, record)
-                if is_effective:
-                    self._learned = record.position
-        finally:
-            if not is_effective:
-                self._mark([record.position], record.position)
-
-    def _forget(self, record: Record) -> None:
-        positions = msgspec.json.decode(record.content or b"[]", type=list[int])
-        before = record.position - 1
-        with self._turn:
-            numbers = numbers_of(self.journal, self.model, positions, before, forgotten_after=self.journal.last + 1)
-            if numbers:
-                self.model.forget(numbers)
-            self._learned = record.position
-        self._mark(positions, record.position)
-
-    def _mark(self, positions: list[int], by: int) -> None:
-        """Mark records as forgotten. If a crash prevents it, the next start applies the present record again."""
-        while not self._is_closing.is_set():
-            try:
-                self.journal.mark_forgotten(positions, by).result()
-            except JournalError:
-                time.sleep(_IDLE)
-            else:
-                return
+    def _after_replacement(self) -> None:
+        self.browsed = Known()
+        self.snapshot()
 
     def _check_fingerprint(self, *, idle: bool) -> None:
         """Note the fingerprint at positions where followers compare theirs: at multiples of 8,192, and when idle."""
         is_followed = self.leader is not None or time.monotonic() - self.followed_at < 60
-        is_due = idle or self._learned % _CHECK == 0
-        if not is_followed or not is_due or self._checked == self._learned:
+        is_due = idle or self.learned % CHECK == 0
+        if not is_followed or not is_due or self._checked == self.learned:
             return
-        self._checked = self._learned
-        self._saver.submit(self._note, self.model.snapshot(), self._learned)
+        self._checked = self.learned
+        self._saver.submit(self._note, self.model.snapshot(), self.learned)
 
     def _note(self, state: PLT, position: int) -> None:
         self.note_fingerprint(position, state.fingerprint())
 
     def note_fingerprint(self, position: int, fingerprint: str) -> None:
         """Keep a fingerprint for followers."""
-        if self.journal.failure is None and not self._is_closing.is_set():
+        if self.journal.failure is None and not self._is_closing:
             self.journal.note_fingerprint(position, fingerprint)
 
     # Snapshots
 
     def _snapshot_if_due(self) -> None:
         position, when = self._snapshot_at
-        if self._learned == position or (self._saving is not None and not self._saving.done()):
+        if self.learned == position or (self._saving is not None and not self._saving.done()):
             return
         is_old = time.monotonic() - when > self.settings.snapshot_seconds
-        if is_old or self._learned - position >= self.settings.snapshot_records:
+        if is_old or self.learned - position >= self.settings.snapshot_records:
             self._saving = self.snapshot()
 
     def _save(self, state: PLT, position: int) -> SnapshotInfo:
@@ -449,12 +263,12 @@ class ServedModel:
 
     def close(self, *, snapshot: bool = True) -> None:
         """Stop learning after the present chunk, write a snapshot and close the journal."""
-        if self._is_closing.is_set():
+        if self._is_closing:
             return
-        self._is_closing.set()
-        self._learner.join()
+        self._is_closing = True
+        self.learner.stop()
         last = self.snapshots.list()
-        if snapshot and self.failure is None and (not last or last[-1].position != self._learned):
+        if snapshot and self.learner.failure is None and (not last or last[-1].position != self.learned):
             try:
                 self.snapshot().result()
             except OSError:
@@ -462,7 +276,6 @@ class ServedModel:
         if snapshot:
             self.monitor.save()
         self._saver.shutdown()
-        self._reader.shutdown()
         self.journal.close()
         self._folder.close()
-        self._waiting.fail(UnavailableError("shutting-down", "the server is shutting down"))
+        self.learner.release()

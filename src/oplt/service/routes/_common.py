@@ -51,7 +51,7 @@ async def read_after(served: ServedModel, position: int | None) -> None:
     if position > served.journal.last and served.leader is None:
         raise NotFoundError("no-such-position", f"the journal does not reach position {position}")
     try:
-        await asyncio.wait_for(asyncio.wrap_future(served.when_learned(position)), _WAIT)
+        await asyncio.wait_for(asyncio.wrap_future(served.learner.when_learned(position)), _WAIT)
     except asyncio.TimeoutError:
         raise UnavailableError("not-learned-yet", f"position {position} has not been learned yet") from None
 
@@ -60,10 +60,10 @@ async def applied(served: ServedModel, appended: Future[list[int]]) -> Applied:
     """Wait until a record is durable and, for a while, until it has been applied."""
     (position,) = await asyncio.wrap_future(appended)
     try:
-        await asyncio.wait_for(asyncio.wrap_future(served.when_learned(position)), _WAIT)
+        await asyncio.wait_for(asyncio.wrap_future(served.learner.when_learned(position)), _WAIT)
     except asyncio.TimeoutError:
         return Applied(position, applied=False)
-    refusal = served.refusal(position)
+    refusal = served.learner.refusal(position)
     if refusal is not None:
         raise refusal
     return Applied(position, applied=True)

@@ -42,7 +42,7 @@ async def explain(data: JSONBody[Explain], served: Served, request: Request[Any,
 
 def _explain(served: ServedModel, data: Explain) -> dict[str, Any]:
     (x,) = as_inputs_of([Input(data.text, data.features)], texts=served.texts)
-    model, position = served.state()
+    model, position = served.learner.state()
     return {**model.explain(x, data.label).to_dict(), "position": position}
 
 
@@ -53,7 +53,7 @@ async def answer_predict(served: ServedModel, data: Predict, pool: Executor) -> 
     would take longer than the prediction itself.
     """
     await read_after(served, data.read_after)
-    if _is_short(data) and not served.is_in_call:
+    if _is_short(data) and not served.learner.is_in_call:
         return _predict(served, data)
     return await asyncio.get_running_loop().run_in_executor(pool, _predict, served, data)
 
@@ -68,7 +68,7 @@ def _predict(served: ServedModel, data: Predict) -> Predictions:
     if data.examples is not None and (data.text is not None or data.features is not None):
         raise InvalidInputError("text-and-features", "the request has both an example and 'examples'")
     xs = as_inputs_of(inputs, texts=served.texts)
-    model, position = served.state(data.read_after or 0)
+    model, position = served.learner.state(data.read_after or 0)
     question: dict[str, Any] = {"threshold": data.threshold, "allow": data.allow, "deny": data.deny}
     rows = (
         [model.predict_one(xs[0], data.k, **question)] if len(xs) == 1 else model.predict_many(xs, data.k, **question)
