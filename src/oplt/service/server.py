@@ -27,6 +27,7 @@ __all__ = ["Address", "is_loopback", "run"]
 _log = logging.getLogger(__name__)
 _GRACE = 20  # seconds for requests that are being answered when the server is asked to stop
 _MOST_REQUESTS = 1000  # at the same time; more are answered 503
+_BACKLOG = 2048  # connections that wait to be accepted
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ def run(
         server_header=False,
         proxy_headers=False,
         limit_concurrency=_MOST_REQUESTS,
+        backlog=_BACKLOG,
         timeout_graceful_shutdown=_GRACE,
     )
     with _bound(address) as listening:
@@ -126,6 +128,7 @@ def _bound(address: Address) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((address.host, address.port))
+        listening.listen(_BACKLOG)  # so that clients can connect as soon as the address is announced
     except OSError as error:
         listening.close()
         raise InvalidParameterError(
