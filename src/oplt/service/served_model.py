@@ -388,6 +388,7 @@ class ServedModel:
             if numbers:
                 self.model.forget(numbers)
             self._learned = record.position
+        self.monitor.keep_known(self.model)
         self._mark(positions, record.position)
 
     def _mark(self, positions: list[int], by: int) -> None:
