@@ -27,7 +27,7 @@ from oplt.service.served_model import ServedModel
 from tests.service.processes import serving
 from tests.service.running import PATIENCE, learn_all, new_folder, served, stream, until
 
-ALWAYS = 1e9  # the share of time that lets every example be predicted
+ALWAYS = 1e9  # the share of time that lets every example be predicted, unless there are hundreds at a time
 
 
 def texts(n: int, seed: int = 1) -> list[Example]:
@@ -205,7 +205,7 @@ def zeros_and_ones(*parts: tuple[float, int], seed: int = 1) -> list[float]:
 
 @pytest.mark.parametrize("mean", [0.02, 0.5, 0.9])
 def test_a_stationary_stream_raises_no_alarm_and_takes_little_memory(mean: float) -> None:
-    detector = Detector(0.02)
+    detector = Detector()
     for i, value in enumerate(zeros_and_ones((mean, 100_000))):
         assert detector.add(value, i, 0.0) is None
     assert sum(block.n for block in detector.blocks) == 100_000
@@ -215,7 +215,7 @@ def test_a_stationary_stream_raises_no_alarm_and_takes_little_memory(mean: float
 
 @pytest.mark.parametrize(("before", "after", "delay"), [(0.7, 0.4, 300), (0.4, 0.7, 300), (0.7, 0.6, 2000), (0, 1, 64)])
 def test_a_change_is_found_where_it_is(before: float, after: float, delay: int) -> None:
-    detector = Detector(0.02)
+    detector = Detector()
     alarms = []
     for i, value in enumerate(zeros_and_ones((before, 10_000), (after, 10_000))):
         found = detector.add(value, i, i / 10)
@@ -232,8 +232,8 @@ def test_a_change_is_found_where_it_is(before: float, after: float, delay: int) 
 
 def test_a_change_of_no_interest_is_not_reported() -> None:
     values = zeros_and_ones((0.5, 100_000), (0.51, 100_000))
-    for least, is_reported in ((0.02, False), (0.0, True)):
-        detector = Detector(least)
+    for least, is_reported in ((0.01, False), (0.0, True)):
+        detector = Detector(least=least)
         assert any(detector.add(value, i, 0.0) for i, value in enumerate(values)) == is_reported
 
 
@@ -268,7 +268,7 @@ def test_monitoring_survives_a_restart_and_goes_on(tmp_path: Path) -> None:
         learn_all(model, examples[450:])
         windows = model.monitor.windows()
         assert [one.first for one in windows] == [1] + [one.last + 1 for one in windows[:-1]]
-        assert sum(one.n for one in windows) == 1000
+        assert sum(one.n_learned for one in windows) == 1000
 
 
 def test_after_a_crash_only_what_was_not_saved_is_missing(tmp_path: Path) -> None:
@@ -286,6 +286,19 @@ def test_after_a_crash_only_what_was_not_saved_is_missing(tmp_path: Path) -> Non
         learn_all(model, examples[:50])
         windows = model.monitor.windows()
         assert (windows[-1].last, sum(one.n_learned for one in windows)) == (651, 550)
+
+
+def test_a_forgotten_label_leaves_no_trace(tmp_path: Path) -> None:
+    folder = new_folder(tmp_path, texts=True)
+    with served(folder) as model:
+        examples = [Example(text="a b", labels=["known"]), Example(text="a c", labels=["private person"])]
+        _, second = learn_all(model, examples)
+        model.monitor.save()
+        assert b"private person" in (folder / "monitoring.json").read_bytes()
+        (position,) = model.forget([second]).result(PATIENCE)
+        model.when_learned(position).result(PATIENCE)
+    content = (folder / "monitoring.json").read_bytes()
+    assert (b"known" in content, b"private" in content) == (True, False)
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff", b'{"version": 99}', b'{"history": {"windows": [1]}}', None])
@@ -347,8 +360,10 @@ def shifted(tmp_path_factory: pytest.TempPathFactory) -> Any:
     examples = [Example(text=f"it {word} now", labels=[label]) for word, label in (("purrs", "cat"), ("barks", "dog"))]
     later = [Example(text=f"it {word} now", labels=[label]) for word, label in (("purrs", "dog"), ("moos", "cow"))]
     with served(new_folder(tmp_path_factory.mktemp("shifted"), texts=True), progressive_share=ALWAYS) as model:
-        learn_all(model, examples * 6000, batch=1000)
-        learn_all(model, later * 100)
+        learn_all(model, examples * 5800, batch=1000)
+        slowly = examples * 200 + later * 100
+        for begin in range(0, len(slowly), 10):  # so that each is predicted
+            learn_all(model, slowly[begin : begin + 10])
         yield model
 
 

@@ -274,6 +274,7 @@ class Learner:
             if numbers:
                 self.model.forget(numbers)
             self.learned = record.position
+        self._monitor.keep_known(self.model)
         self._mark(positions, record.position)
 
     def _mark(self, positions: list[int], by: int) -> None:

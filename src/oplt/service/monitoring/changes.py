@@ -17,12 +17,12 @@ import msgspec
 
 __all__ = ["WATCHED", "Block", "Change", "Detector"]
 
-# What is watched: the smallest change of its mean that is reported, and the range of its values
-WATCHED = {"p1": (0.02, 1.0), "confidence": (0.02, 2.0), "new_labels": (0.02, 1.0), "unknown_features": (0.01, 1.0)}
+WATCHED = {"p1": 1.0, "confidence": 2.0, "new_labels": 1.0, "unknown_features": 1.0}  # and the range of the values
 
 _BLOCK = 32  # values in the newest blocks
 _OF_EACH_SIZE = 5  # blocks before the two oldest of this size are joined
-_DELTA = 0.002
+_LEAST = 0.01
+_DELTA = 0.01  # lower: fewer false alarms, but changes are noticed later
 
 
 class Change(msgspec.Struct):
@@ -54,14 +54,14 @@ class Detector(msgspec.Struct):
 
     Parameters
     ----------
-    least
-        The smallest change of the mean that is reported; smaller ones are of no interest, however certain they are.
     span
         The difference of the largest and the smallest possible value.
+    least
+        The smallest change of the mean that is reported; smaller ones are of no interest, however certain they are.
     """
 
-    least: float
     span: float = 1.0
+    least: float = _LEAST
     blocks: list[Block] = msgspec.field(default_factory=list)  # oldest first; the last one may be filling
 
     def add(self, value: float, position: int, time: float) -> tuple[Block, float, float] | None:

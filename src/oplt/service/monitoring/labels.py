@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -87,6 +87,10 @@ class RecentLabels:
     def rows(self) -> list[tuple[Name, int, int]]:
         """Return, for each label and part, how often it occurred, and how often it was not found. Labels may repeat."""
         return [(label, one.n, one.predicted - one.found) for part in self._parts for label, one in part.items()]
+
+    def keep(self, is_kept: Callable[[Name], bool]) -> None:
+        """Drop all other labels."""
+        self._parts = [{label: one for label, one in part.items() if is_kept(label)} for part in self._parts]
 
     def save(self) -> list[LabelsPart]:
         """Return plain values to store."""

@@ -80,12 +80,14 @@ class Monitor:
         self._part: Sums | None = None  # what has not been put into the windows yet
         self._kept = _read(path)
         self._labels.load(self._kept.labels)
-        self._detectors = {of: Detector(*WATCHED[of], blocks) for of, blocks in self._kept.blocks.items()}
+        self._detectors = {of: Detector(WATCHED[of], blocks=blocks) for of, blocks in self._kept.blocks.items()}
 
     # What the learner calls
 
     def before(self, model: OnlinePLT, examples: Sequence[Example], rows: Rows) -> Noted | None:
         """Predict some of the examples that are learned next, and note how much the model knows."""
+        if self._is_broken:
+            return None
         with self._safely():
             n = self._budget.affordable()
             begin = time.monotonic()
@@ -97,7 +99,7 @@ class Monitor:
         self, model: OnlinePLT, noted: Noted | None, examples: Sequence[Example], rows: Rows, *, first: int, last: int
     ) -> None:
         """Count examples that have been learned; `first` and `last` are positions."""
-        if noted is None or self._is_broken:
+        if noted is None:
             return
         with self._safely():
             state = model._state()
@@ -117,11 +119,17 @@ class Monitor:
                 part.n_learned += len(examples)
                 part.new_labels += new_labels
                 self._labels.add(len(examples), names)
-                if noted.predicted:
-                    self._count(part, noted, first)
-                    self._budget.spend(noted.spent + time.monotonic() - begin, len(noted.predicted))
+                self._count(part, noted, first)
                 if part.is_full(_PART):
                     self._put()
+            spent = noted.spent + (time.monotonic() - begin if noted.predicted else 0.0)
+            self._budget.spend(spent, len(noted.predicted))
+
+    def keep_known(self, model: OnlinePLT) -> None:
+        """Drop the names of labels that the model has forgotten."""
+        state = model._state()
+        with self._lock:
+            self._labels.keep(lambda label: state.find_label(label) is not None)
 
     @contextmanager
     def _safely(self) -> Iterator[None]:
@@ -129,9 +137,8 @@ class Monitor:
         try:
             yield
         except Exception:  # noqa: BLE001 (it is logged)
-            if not self._is_broken:
-                _log.exception("%s: monitoring has stopped until the next start", self._path.parent.name)
             self._is_broken = True
+            _log.exception("%s: monitoring has stopped until the next start", self._path.parent.name)
 
     def _count(self, part: Sums, noted: Noted, first: int) -> None:
         for one in noted.predicted:
