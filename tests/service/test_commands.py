@@ -102,7 +102,7 @@ def test_features_and_labels_that_are_numbers(tmp_path: Path) -> None:
         url = str(http.base_url)
         done = json.loads(run("learn", "--server", url, data, "--json").stdout)
         assert (done["sent"], done["known"], done["position"], done["left_out"]) == (60, 0, 60, 0)
-        model.when_learned(60).result(PATIENCE)
+        model.learner.when_learned(60).result(PATIENCE)
         assert model.model.fingerprint() == learnt([data]).fingerprint()
         for options in ((), ("--allow", tmp_path / "list.txt")):
             expected = run("predict", tmp_path / "m.oplt", data, *options).stdout

@@ -296,7 +296,7 @@ def test_a_forgotten_label_leaves_no_trace(tmp_path: Path) -> None:
         model.monitor.save()
         assert b"private person" in (folder / "monitoring.json").read_bytes()
         (position,) = model.forget([second]).result(PATIENCE)
-        model.when_learned(position).result(PATIENCE)
+        model.learner.when_learned(position).result(PATIENCE)
     content = (folder / "monitoring.json").read_bytes()
     assert (b"known" in content, b"private" in content) == (True, False)
 

@@ -25,7 +25,7 @@ from oplt.service.errors import JournalError, UnavailableError
 from oplt.service.examples import Example, Rows
 from oplt.service.journal import Journal, Record
 from oplt.service.monitoring import Monitor
-from oplt.service.restoring import apply_labels, examples_of, learn, numbers_of, restore, rows_of
+from oplt.service.restoring import apply_labels, examples_of, learn, lost_operations, numbers_of, restore, rows_of
 from oplt.service.snapshots import SnapshotStore
 from oplt.service.waiting import Waiting
 
@@ -275,7 +275,7 @@ class Learner:
                 self.model.forget(numbers)
             self.learned = record.position
         self._monitor.keep_known(self.model)
-        self._mark(positions, record.position)
+        self._mark([*positions, *lost_operations(self._journal, self.model, before)], record.position)
 
     def _mark(self, positions: list[int], by: int) -> None:
         """Mark records as forgotten. If a crash prevents it, the next start applies the present record again."""
