@@ -26,7 +26,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from oplt.errors import OpltError
-from oplt.service._journal_file import NewRecord, Record, connect, insert, prepare, read_last, rows_to_records, write
+from oplt.service._journal_file import (
+    NewRecord,
+    Record,
+    connect,
+    expect_whole,
+    insert,
+    prepare,
+    read_last,
+    rows_to_records,
+    write,
+)
 from oplt.service._journal_reading import JournalReading
 from oplt.service.errors import JournalError
 
@@ -85,7 +95,7 @@ class Journal(JournalReading):
         self._has_erased = False
         self._added: list[Record] = []  # by the present transaction
         self._connection = self._open()
-        self.id = str(self._connection.execute("SELECT value FROM meta WHERE name = 'id'").fetchone()[0])
+        self.id = self._identity()
         self._thread = threading.Thread(target=self._work, name="oplt-journal", daemon=True)
         self._thread.start()
 
@@ -182,17 +192,25 @@ class Journal(JournalReading):
     def _open(self) -> sqlite3.Connection:
         try:
             connection = connect(self.path)
+            expect_whole(connection, self.path)
             synchronous = "FULL" if self.durability == "full" else "NORMAL"
             identity, begin = self._start
             prepare(connection, self.path, synchronous=synchronous, identity=identity, begin=begin)
             self._last = read_last(connection)
         except sqlite3.OperationalError as error:
             raise self._not_writable(error) from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter: a message that quotes damaged bytes
             raise self._damaged(error) from error
         with self._committed:
             self._recent.clear()
         return connection
+
+    def _identity(self) -> str:
+        try:
+            return str(self._connection.execute("SELECT value FROM meta WHERE name = 'id'").fetchone()[0])
+        except (sqlite3.DatabaseError, TypeError) as error:
+            self._connection.close()
+            raise self._damaged(error) from error
 
     def _work(self) -> None:
         while True:

@@ -27,7 +27,7 @@ from oplt.service.folder import Folder
 from oplt.service.journal import Journal, NewRecord
 from oplt.service.learner import CHECK, Learner, LearnerEvents
 from oplt.service.monitoring import Monitor
-from oplt.service.restoring import newest_usable, takes_texts
+from oplt.service.restoring import expect_journal, newest_usable, takes_texts
 from oplt.service.retention import tidy_up
 from oplt.service.settings import ServingSettings
 from oplt.service.snapshots import SnapshotInfo, SnapshotStore
@@ -66,6 +66,7 @@ class ServedModel:
         self.snapshots = SnapshotStore(folder / "snapshots")
         self.journal = Journal(folder / "journal.sqlite", self.settings.durability)
         try:
+            expect_journal(self.snapshots, self.journal)
             found = newest_usable(self.snapshots, self.journal, self.journal.last, self.settings.threads)
         except BaseException:
             self.journal.close()
