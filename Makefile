@@ -10,7 +10,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 CORE_FILES := CMakeLists.txt $(filter-out cpp/tests/%,$(wildcard cpp/*/*))
-PACKAGE_FILES := pyproject.toml $(shell find src -name '*.py' -o -name '*.html' -o -name py.typed)
+PACKAGE_FILES := pyproject.toml $(shell find src -name '*.py' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.svg' -o -name py.typed)
 
 CPP_FILES := $(wildcard cpp/*/*.cpp cpp/*/*.hpp)
 
