@@ -211,10 +211,12 @@ def test_a_slow_request_ends(model: ServedModel) -> None:
 def test_labels_are_listed_by_page(http: httpx.Client) -> None:
     http.post("/v1/learn", json={"examples": EXAMPLES})
     http.post("/v1/predict", json={"text": "a", "read_after": 3})
+    recent = {"n": 1, "recall": 0.0, "share": 1 / 3, "drift": None}
+    seen_once = {"n_examples": 1, "hidden": False, "aliases": [], "recent": recent}
     assert http.get("/v1/labels").json() == {
         "total": 4,
         "labels": [
-            {"label": label, "n_examples": 1, "first": number, "last": number, "hidden": False, "aliases": []}
+            {"label": label, "first": number, "last": number, **seen_once}
             for label, number in (("kernel", 0), ("memory", 0), ("web", 1), ("secrets", 2))
         ],
     }
@@ -310,7 +312,7 @@ def test_health_readiness_and_metrics(http: httpx.Client, model: ServedModel) ->
     assert (not_ready.status_code, not_ready.json()["reasons"]) == (503, ["tags: the model differs from its leader's"])
     model.diverged = None
     assert http.get("/v1/models").json() == {"models": ["tags"]}
-    assert http.get("/v1/progressive").json()["windows"][0]["n"] == 3
+    assert http.get("/v1/monitoring").json()["windows"][0]["n"] == 3
 
 
 def test_a_full_queue_is_answered_with_429(tmp_path: Path) -> None:

@@ -289,7 +289,7 @@ def test_many_clients_and_readers_at_once(tmp_path: Path) -> None:
 def test_progressive_precision_rises(tmp_path: Path) -> None:
     with served(new_folder(tmp_path), progressive_share=1.0) as model:
         learn_all(model, EXAMPLES, batch=20)
-        latest = model.progressive.latest()
+        latest = model.monitor.latest()
         assert latest is not None
         assert 0 < latest.p5 <= latest.p1 <= 1
         assert latest.n <= 2000

@@ -37,7 +37,7 @@ _OF_MODEL = [
     models.model,
     models.labels,
     models.change_label,
-    models.progressive,
+    models.monitoring,
     models.snapshots,
     models.create_snapshot,
     models.download_snapshot,

@@ -43,7 +43,7 @@ class Direct:
         self._app = app
         self._tokens = tokens
         self._max_body = max_body
-        self._routes: dict[str, tuple[str, str, _Answer]] = {}
+        self._routes: dict[str, tuple[str, str, _Answer, Callable[[float], None] | None]] = {}
         for i, (name, model) in enumerate(served.items()):
             self._add(f"/v1/models/{name}", "/v1/models/{model}", model, pool)
             if i == 0:
@@ -56,8 +56,8 @@ class Direct:
         async def predict(body: bytes, _: dict[bytes, bytes], __: str) -> Any:
             return await answer_predict(model, _PREDICT.decode(body), pool)
 
-        self._routes[f"{base}/learn"] = ("learn", f"{template}/learn", learn)
-        self._routes[f"{base}/predict"] = ("predict", f"{template}/predict", predict)
+        self._routes[f"{base}/learn"] = ("learn", f"{template}/learn", learn, None)
+        self._routes[f"{base}/predict"] = ("predict", f"{template}/predict", predict, model.monitor.latencies.add)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Handle a request."""
@@ -65,7 +65,7 @@ class Direct:
         if route is None:
             await self._app(scope, receive, send)
             return
-        needed, scope["path_template"], answer = route
+        needed, scope["path_template"], answer, scope["note_latency"] = route
         headers = dict(scope["headers"])
         try:
             who = allowed(self._tokens, headers.get(b"authorization", b"").decode("latin-1"), needed)

@@ -62,7 +62,11 @@ class Limits:
                 await self._run(scope, receive, sending)
         finally:
             route = scope.get("path_template") or "other"
-            self._metrics.count(route, scope["method"], status, time.perf_counter() - begin)
+            seconds = time.perf_counter() - begin
+            self._metrics.count(route, scope["method"], status, seconds)
+            note_latency = scope.get("note_latency")
+            if note_latency is not None and status == 200:
+                note_latency(seconds)
 
     def _refusal(self, scope: Any) -> tuple[int, str, str] | None:
         headers = dict(scope["headers"])

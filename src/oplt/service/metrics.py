@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from oplt.service.monitoring import Window
 from oplt.service.served_model import ServedModel
 
 __all__ = ["Metrics"]
@@ -28,6 +29,13 @@ _GAUGES: dict[str, tuple[str, Callable[[ServedModel], float]]] = {
     "diverged": ("1 if the model differs from its leader's", lambda m: int(m.diverged is not None)),
     "agreed_position": ("Last position at which the leader had the same fingerprint", lambda m: m.agreed),
     "follower_lag": ("Records of the leader that a follower has not learned yet", lambda m: m.lag),
+}
+
+_FIGURES = {
+    "confidence": "Mean probability of the first answer, to compare with the precision of k=1",
+    "calibration_error": "Expected calibration error of the first answer",
+    "new_label_rate": "New labels for each learned example",
+    "unknown_feature_share": "Share of the features that the model had not seen before",
 }
 
 
@@ -74,14 +82,38 @@ class _Models(Collector):
             for model_name, model in self._models.items():
                 gauge.add_metric([model_name], float(value(model)))
             yield gauge
+        yield from self._of_stream()
+
+    def _of_stream(self) -> Iterator[Metric]:
         learned = CounterMetricFamily("oplt_learned", "Examples learned since the start", labels=["model"])
         precision = GaugeMetricFamily(
             "oplt_progressive_precision", "Precision on examples just before they are learned", labels=["model", "k"]
         )
+        figures = {name: GaugeMetricFamily(f"oplt_{name}", says, labels=["model"]) for name, says in _FIGURES.items()}
+        changes = CounterMetricFamily("oplt_changes", "Changes that were detected", labels=["model", "of"])
+        last = GaugeMetricFamily("oplt_last_change_position", "Position of the last one", labels=["model", "of"])
         for name, model in self._models.items():
             learned.add_metric([name], model.n_learned)
-            window = model.progressive.latest()
-            for k in (1, 3, 5) if window is not None else ():
-                precision.add_metric([name, str(k)], getattr(window, f"p{k}"))
-        yield learned
-        yield precision
+            for of, n in model.monitor.n_changes().items():
+                changes.add_metric([name, of], n)
+            for of, position in {change.of: change.position for change in model.monitor.changes()}.items():
+                last.add_metric([name, of], position)
+            window = model.monitor.latest()
+            if window is None:
+                continue
+            for k, value in ((1, window.p1), (3, window.p3), (5, window.p5)):
+                if value is not None:
+                    precision.add_metric([name, str(k)], value)
+            for figure, value in _figures_of(window).items():
+                if value is not None:
+                    figures[figure].add_metric([name], value)
+        yield from (learned, precision, *figures.values(), changes, last)
+
+
+def _figures_of(window: Window) -> dict[str, float | None]:
+    return {
+        "confidence": window.confidence,
+        "calibration_error": window.calibration_error,
+        "new_label_rate": window.new_labels / window.n_learned,
+        "unknown_feature_share": window.unknown_features,
+    }

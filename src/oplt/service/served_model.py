@@ -29,7 +29,7 @@ from oplt.service.errors import BusyError, JournalError, NotFoundError, RefusedE
 from oplt.service.examples import Example, Rows, as_rows, encode
 from oplt.service.folder import Folder
 from oplt.service.journal import Journal, NewRecord, Record
-from oplt.service.progressive import Progressive
+from oplt.service.monitoring import Monitor
 from oplt.service.restoring import (
     apply_labels,
     examples_of,
@@ -92,8 +92,8 @@ class ServedModel:
         self.leader_last = 0  # the last position of the leader's journal, as far as this follower knows
         self.diverged: str | None = None  # how the model differs from its leader's, if it does
         self.agreed = 0  # the last position at which the leader's fingerprint was the same
-        self.progressive = Progressive(self.settings.progressive_share)
         self._folder = Folder(folder)
+        self.monitor = Monitor(folder / "monitoring.json", self.settings.progressive_share)
         self.snapshots = SnapshotStore(folder / "snapshots")
         self.journal = Journal(folder / "journal.sqlite", self.settings.durability)
         try:
@@ -322,13 +322,15 @@ class ServedModel:
                 self._apply(record)
 
     def _learn(self, records: list[Record], examples: list[Example], rows: Rows) -> None:
-        if records[-1].position > self.recovered_until:
-            self.progressive.observe(self.model, examples, records[0].position, texts=self.texts)
+        is_new = examples and records[-1].position > self.recovered_until  # and not replayed
+        noted = self.monitor.before(self.model, examples, rows) if is_new else None
         with self._turn:
             self._call_began = time.monotonic()
             learn(self.model, rows)
             self._learned = records[-1].position
             self._call_began = None
+        if noted is not None:
+            self.monitor.after(self.model, noted, examples, rows, last=self._learned)
         self._refresh_view()
         self.n_learned += len(examples)
         self._waiting.reached(self._learned)
@@ -432,6 +434,7 @@ class ServedModel:
             _log.error("%s: the snapshot at %d could not be written: %s", self.name, position, error)
             raise
         self.note_fingerprint(position, info.fingerprint)
+        self.monitor.save()
         tidy_up(self.snapshots, self.journal, self.settings)
         return info
 
@@ -447,6 +450,8 @@ class ServedModel:
                 self.snapshot().result()
             except OSError:
                 _log.exception("%s: no last snapshot; the next start replays more of the journal", self.name)
+        if snapshot:
+            self.monitor.save()
         self._saver.shutdown()
         self._reader.shutdown()
         self.journal.close()

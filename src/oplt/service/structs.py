@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from oplt.service.examples import Example, Features, Input, Name
-from oplt.service.progressive import Window
+from oplt.service.monitoring import Change, Window
 from oplt.service.snapshots import SnapshotInfo
 
 __all__ = [
@@ -28,13 +28,14 @@ __all__ = [
     "Learned",
     "ModelAnswer",
     "ModelsAnswer",
+    "MonitoringAnswer",
     "Predict",
     "Prediction",
     "Predictions",
+    "RecentLabel",
     "RecordAnswer",
     "SnapshotsAnswer",
     "StreamLearned",
-    "WindowsAnswer",
 ]
 
 MOST_EXAMPLES = 10_000  # in one request
@@ -133,6 +134,19 @@ class LabelChange(msgspec.Struct, forbid_unknown_fields=True):
     features: Features | None = None
 
 
+class RecentLabel(msgspec.Struct):
+    """A label in the latest examples: how often it occurred, and how often it was among the first five answers then.
+
+    `share` is the share of the latest examples that have it, and `drift` how many times that is the share before; null
+    if it did not occur before. `recall` is null if no example that has it was predicted.
+    """
+
+    n: int
+    recall: float | None
+    share: float
+    drift: float | None
+
+
 class LabelAnswer(msgspec.Struct):
     """A label, the number of its examples, the numbers of the first and the last one, and further names."""
 
@@ -142,6 +156,7 @@ class LabelAnswer(msgspec.Struct):
     last: int | None
     hidden: bool
     aliases: list[Name]
+    recent: RecentLabel | None = None
 
 
 class LabelsAnswer(msgspec.Struct):
@@ -185,10 +200,11 @@ class ModelsAnswer(msgspec.Struct):
     models: list[str]
 
 
-class WindowsAnswer(msgspec.Struct):
-    """Progressive precision by window, oldest first."""
+class MonitoringAnswer(msgspec.Struct):
+    """The windows of the stream and the changes that were detected, oldest first; the last window may be filling."""
 
     windows: list[Window]
+    changes: list[Change]
 
 
 class SnapshotsAnswer(msgspec.Struct):

@@ -15,17 +15,17 @@ from oplt.labels import LabelOperation
 from oplt.service.access import who_asks
 from oplt.service.answers import ERRORS
 from oplt.service.errors import NotFoundError
+from oplt.service.label_listing import Order, list_labels
 from oplt.service.routes._common import Key, Position, Served, applied, in_thread, read_after
 from oplt.service.served_model import ServedModel
 from oplt.service.snapshots import SnapshotInfo
 from oplt.service.structs import (
     Applied,
-    LabelAnswer,
     LabelChange,
     LabelsAnswer,
     ModelAnswer,
+    MonitoringAnswer,
     SnapshotsAnswer,
-    WindowsAnswer,
 )
 
 __all__ = [
@@ -34,12 +34,19 @@ __all__ = [
     "download_snapshot",
     "labels",
     "model",
-    "progressive",
+    "monitoring",
     "roll_back",
     "snapshots",
 ]
 
 _Search = Annotated[str, QueryParameter(max_length=1000, description="Only labels that contain this, ignoring case.")]
+_Sort = Annotated[
+    Order,
+    QueryParameter(
+        description="In order of arrival, newest first, or by number of examples. Of the latest examples: labels that "
+        "were missed most often (wrong), or whose share differs most from the share before (drift)."
+    ),
+]
 _Offset = Annotated[int, QueryParameter(ge=0, le=2**40)]
 _Limit = Annotated[int, QueryParameter(ge=1, le=10_000)]
 
@@ -67,15 +74,15 @@ def _described(served: ServedModel, fingerprint: bool) -> ModelAnswer:  # noqa: 
         settings=current.settings,
         leader=served.leader,
         diverged=served.diverged,
-        progressive=served.progressive.latest(),
+        progressive=served.monitor.latest(),
         fingerprint=digest,
     )
 
 
-@get("/progressive", opt={"scope": "predict"}, responses=ERRORS, summary="Progressive precision by window")
-async def progressive(served: Served) -> WindowsAnswer:
-    """Return how well examples were predicted just before they were learned, by window of the stream."""
-    return WindowsAnswer(served.progressive.windows())
+@get("/monitoring", opt={"scope": "predict"}, responses=ERRORS, summary="How the model does over the stream")
+async def monitoring(served: Served, request: Request[Any, Any, Any]) -> MonitoringAnswer:
+    """Return precision, calibration, new labels and more by window of the stream, and the changes in it."""
+    return await in_thread(request, lambda: MonitoringAnswer(served.monitor.windows(), served.monitor.changes()))
 
 
 @get("/labels", opt={"scope": "predict"}, responses=ERRORS, summary="List labels")
@@ -83,22 +90,12 @@ async def labels(
     served: Served,
     request: Request[Any, Any, Any],
     search: _Search = "",
+    sort: _Sort = "arrival",
     offset: _Offset = 0,
     limit: _Limit = 100,
 ) -> LabelsAnswer:
-    """List the labels of the model, in order of arrival."""
-    return await in_thread(request, _found, served, search, offset, limit)
-
-
-def _found(served: ServedModel, search: str, offset: int, limit: int) -> LabelsAnswer:
-    known = served.model.snapshot().labels  # of one moment
-    pattern = search.casefold()
-    matching = [label for label in known if pattern in str(label).casefold()] if search else list(known)
-    page = [known.info(label) for label in matching[offset : offset + limit]]
-    return LabelsAnswer(
-        len(matching),
-        [LabelAnswer(one.label, one.n_examples, one.first, one.last, one.hidden, list(one.aliases)) for one in page],
-    )
+    """List the labels of the model."""
+    return await in_thread(request, list_labels, served, search, sort, offset, limit)
 
 
 @post("/labels", status_code=200, opt={"scope": "admin"}, responses=ERRORS, summary="Change a label")

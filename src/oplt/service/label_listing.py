@@ -1,0 +1,118 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Pages of the labels of a served model, in various orders. With tens of thousands of labels, it takes milliseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from oplt import _core
+from oplt._typing import IdArray
+from oplt.service.examples import Name
+from oplt.service.monitoring import LabelCounts
+from oplt.service.served_model import ServedModel
+from oplt.service.structs import LabelAnswer, LabelsAnswer, RecentLabel
+
+__all__ = ["Order", "describe_labels", "list_labels"]
+
+Order: TypeAlias = Literal["arrival", "newest", "examples", "wrong", "drift"]
+_Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+def list_labels(served: ServedModel, search: str, sort: Order, offset: int, limit: int) -> LabelsAnswer:
+    """Return a page of the labels whose names contain `search`, ignoring case."""
+    state = served.model._state()  # of one moment
+    ids = state.present_labels()
+    if search:
+        pattern = search.casefold()
+        names = state.label_names(ids)
+        ids = ids[[pattern in str(name).casefold() for name in names]]
+    recent = served.monitor.recent_labels()
+    ids = _sorted(state, ids, sort, recent)
+    page = np.ascontiguousarray(ids[offset : offset + limit])
+    return LabelsAnswer(len(ids), describe_labels(state, page, recent))
+
+
+def _sorted(
+    state: _core.ModelState, ids: IdArray, sort: Order, recent: tuple[int, Mapping[Name, LabelCounts]]
+) -> IdArray:
+    if sort == "arrival":
+        return ids
+    if sort == "newest":
+        return ids[::-1]
+    counts = state.label_counts(ids)[0].astype(np.float64)
+    if sort == "examples":
+        return ids[np.argsort(-counts, kind="stable")]
+    n_recent, known = recent
+    lately, missed = _recent_columns(state, ids, known)
+    if sort == "wrong":
+        is_wrong = missed > 0
+        return ids[is_wrong][np.lexsort((-lately[is_wrong], -missed[is_wrong]))]
+    expected = _expected(counts, lately, state.n_examples, n_recent)
+    surprise = np.abs(lately - expected) / np.sqrt(expected + 1)  # about a standard deviation of a count
+    order = np.argsort(-surprise, kind="stable")
+    return ids[order[surprise[order] > 0]]
+
+
+def _recent_columns(
+    state: _core.ModelState, ids: IdArray, known: Mapping[Name, LabelCounts]
+) -> tuple[_Floats, _Floats]:
+    """Return, for each label, how often it occurred lately, and how often it was not among the first five then."""
+    lately, missed = np.zeros(len(ids)), np.zeros(len(ids))
+    found = [(state.find_label(name), one.n, one.predicted - one.found) for name, one in known.items()]
+    columns = np.array([row for row in found if row[0] is not None], dtype=np.int64).reshape(-1, 3)
+    place = np.minimum(np.searchsorted(ids, columns[:, 0]), max(0, len(ids) - 1))
+    if len(ids):
+        is_here = ids[place] == columns[:, 0]
+        np.add.at(lately, place[is_here], columns[is_here, 1])
+        np.add.at(missed, place[is_here], columns[is_here, 2])
+    return lately, missed
+
+
+def _expected(counts: _Floats, lately: _Floats, n_examples: int, n_recent: int) -> _Floats:
+    """Return how often each label would have occurred lately if it had occurred as often as before."""
+    n_before = max(0, n_examples - n_recent)
+    if n_before == 0:
+        return lately
+    return np.maximum(counts - lately, 0) * n_recent / n_before
+
+
+def describe_labels(
+    state: _core.ModelState, ids: IdArray, recent: tuple[int, Mapping[Name, LabelCounts]]
+) -> list[LabelAnswer]:
+    """Describe labels."""
+    n_recent, known = recent
+    aliases: dict[int, list[Name]] = {}
+    for label, name in state.label_aliases():
+        aliases.setdefault(label, []).append(name)
+    columns = (state.label_names(ids), *(one.tolist() for one in state.label_counts(ids)), state.hidden_labels(ids))
+    return [
+        LabelAnswer(
+            name,
+            n,
+            first if n else None,
+            last if n else None,
+            hidden,
+            aliases.get(label, []),
+            _recent(known.get(name), n_recent, n, state.n_examples),
+        )
+        for label, name, n, first, last, hidden in zip(ids.tolist(), *columns, strict=True)
+    ]
+
+
+def _recent(counts: LabelCounts | None, n_recent: int, n: int, n_examples: int) -> RecentLabel | None:
+    """Compute what the latest examples say about a label; None if there are none yet."""
+    if n_recent == 0:
+        return None
+    counts = counts or LabelCounts()
+    share, n_before, before = counts.n / n_recent, n_examples - n_recent, n - counts.n
+    return RecentLabel(
+        counts.n,
+        counts.found / counts.predicted if counts.predicted else None,
+        share,
+        share * n_before / before if before > 0 and n_before > 0 else None,
+    )

@@ -1,0 +1,85 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""How often each label occurred lately, and whether it was predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from oplt.service.examples import Name
+
+__all__ = ["LabelCounts", "LabelsPart", "RecentLabels"]
+
+_EXAMPLES = 5000
+_LABELS = 10_000
+
+
+class LabelCounts(msgspec.Struct, array_like=True):
+    """How often a label occurred; how often this was in a predicted example, and it was among the first five there."""
+
+    n: int = 0
+    predicted: int = 0
+    found: int = 0
+
+
+class LabelsPart(msgspec.Struct):
+    """The counts over a part of the stream, as they are stored."""
+
+    n_examples: int = 0
+    labels: list[tuple[Name, LabelCounts]] = msgspec.field(default_factory=list)
+
+
+class RecentLabels:
+    """Counts the labels of the latest 5,000 to 10,000 examples.
+
+    There are two parts, the present one and the one before. A part ends after 5,000 examples, or with 10,000 labels; so
+    the memory is bounded, and what is old is dropped as a whole.
+    """
+
+    def __init__(self) -> None:
+        self._n = [0, 0]  # examples: before, now
+        self._parts: list[dict[Name, LabelCounts]] = [{}, {}]
+
+    def add(self, n_examples: int, labels: Iterable[Name]) -> None:
+        """Count learned examples and all their labels."""
+        if self._n[1] >= _EXAMPLES or len(self._parts[1]) >= _LABELS:
+            self._n, self._parts = [self._n[1], 0], [self._parts[1], {}]
+        self._n[1] += n_examples
+        part = self._parts[1]
+        for label in labels:
+            counts = part.get(label)
+            if counts is None:
+                counts = part[label] = LabelCounts()
+            counts.n += 1
+
+    def add_prediction(self, labels: Iterable[tuple[Name, bool]]) -> None:
+        """Count, for each label of a predicted example, whether it was found."""
+        part = self._parts[1]
+        for label, is_found in labels:
+            counts = part.get(label)
+            if counts is not None:
+                counts.predicted += 1
+                counts.found += is_found
+
+    def counts(self) -> tuple[int, dict[Name, LabelCounts]]:
+        """Return the number of examples, and the counts of each label."""
+        before, now = self._parts
+        both = {label: msgspec.structs.replace(one) for label, one in before.items()}
+        for label, one in now.items():
+            other = both.setdefault(label, LabelCounts())
+            other.n += one.n
+            other.predicted += one.predicted
+            other.found += one.found
+        return sum(self._n), both
+
+    def save(self) -> list[LabelsPart]:
+        """Return plain values to store."""
+        return [LabelsPart(n, list(part.items())) for n, part in zip(self._n, self._parts, strict=True)]
+
+    def load(self, parts: list[LabelsPart]) -> None:
+        """Continue with stored values."""
+        before, now = parts
+        self._n = [before.n_examples, now.n_examples]
+        self._parts = [dict(before.labels), dict(now.labels)]
