@@ -5,19 +5,22 @@
 
 import { element, fill, newId, svg, table } from "./elements.js";
 import { brief, count } from "./format.js";
-import { nearest, rounded, scale, ticks } from "./scales.js";
+import { decimalsFor, nearest, rounded, scale, ticks } from "./scales.js";
 
-const [WIDE, HIGH] = [480, 210]; // of the drawing, which is scaled to the width of its column
-const MARGIN = { top: 12, right: 14, bottom: 26, left: 50 };
+const [WIDE, HIGH] = [370, 200]; // of the drawing, which is scaled to the width of its column
+const MARGIN = { top: 12, right: 14, bottom: 26, left: 52 };
 const INSIDE = { left: MARGIN.left, right: WIDE - MARGIN.right, top: MARGIN.top, bottom: HIGH - MARGIN.bottom };
+
+const plain = (value, decimals) => value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 
 export class Chart {
   /**
-   * `series`: {name, value(window)} for each line; `format(value)` for ticks and values; `least`: the smallest number at
-   * the top of the axis, and `fixed`: the number that always is there.
+   * `series`: {name, value(window)} for each line, or a function of all windows that returns them; `format(value)`;
+   * `tick(value, decimals)`; `least`: the smallest number at the top of the axis; `fixed`: the number that always is
+   * there; `of`: whose changes are marked; `sayMean(value)`: a mean before or after a change, in words.
    */
-  constructor({ title, note, series, format, least = 0, fixed, of = [] }) {
-    Object.assign(this, { title, note, series, format, least, fixed, of });
+  constructor({ title, note, series, format, tick = plain, least = 0, fixed, of = null, sayMean = format }) {
+    Object.assign(this, { title, note, series, format, tick, least, fixed, of, sayMean });
     this.points = [];
     this.changes = [];
     this.place = null; // of the window that is read out
@@ -39,7 +42,7 @@ export class Chart {
   update(windows, changes) {
     this.lines = typeof this.series === "function" ? this.series(windows) : this.series;
     this.points = windows.map((window) => ({ at: window.last, first: window.first, values: this.lines.map((line) => line.value(window)) }));
-    this.changes = changes.filter((change) => this.of.includes(change.of));
+    this.changes = changes.filter((change) => change.of === this.of);
     if (this.place !== null && this.place >= this.points.length) this.place = null;
     this.draw();
     if (this.values.open) this.fillTable();
@@ -49,7 +52,7 @@ export class Chart {
     const known = this.points.flatMap((point) => point.values).filter((value) => value !== null);
     const top = this.fixed ?? Math.max(...known, this.least);
     const [low, high] = this.fixed === undefined ? rounded(0, top, 4) : [0, this.fixed];
-    const ends = [this.points[0]?.at ?? 0, this.points.at(-1)?.at ?? 1];
+    const ends = [this.points[0]?.first ?? 0, this.points.at(-1)?.at ?? 1];
     this.x = scale(ends, [INSIDE.left, INSIDE.right]);
     this.y = scale([low, high], [INSIDE.bottom, INSIDE.top]);
     this.cursor = svg("g", { class: "cursor" });
@@ -60,11 +63,13 @@ export class Chart {
   }
 
   axes(low, high, ends) {
-    const rows = ticks(low, high, 4).map((value) => [
+    const heights = ticks(low, high, 4);
+    const decimals = decimalsFor(heights);
+    const rows = heights.map((value) => [
       svg("line", { class: "grid", x1: INSIDE.left, x2: INSIDE.right, y1: this.y(value), y2: this.y(value) }),
-      svg("text", { x: INSIDE.left - 8, y: this.y(value) + 4, "text-anchor": "end" }, this.format(value)),
+      svg("text", { x: INSIDE.left - 8, y: this.y(value) + 4, "text-anchor": "end" }, this.tick(value, decimals)),
     ]);
-    const columns = ticks(ends[0], ends[1], 5, { whole: true }).map((value) =>
+    const columns = ticks(ends[0], ends[1], 4, { whole: true }).map((value) =>
       svg("text", { x: this.x(value), y: HIGH - 8, "text-anchor": "middle" }, brief(value)));
     return svg("g", { class: "axes" }, rows, columns);
   }
@@ -76,7 +81,7 @@ export class Chart {
     for (const point of [...this.points, null]) {
       const value = point?.values[i] ?? null;
       if (value !== null) part.push([this.x(point.at), this.y(value)]);
-      else if (part.length) [parts, part] = [[...parts, part], []];
+      else if (part.length) part = (parts.push(part), []);
     }
     const lines = parts.map((each) => (each.length > 1
       ? svg("path", { d: `M${each.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}` })
@@ -85,7 +90,7 @@ export class Chart {
   }
 
   marks() {
-    const [first, last] = [this.points[0]?.at ?? 0, this.points.at(-1)?.at ?? 0];
+    const [first, last] = [this.points[0]?.first ?? 0, this.points.at(-1)?.at ?? 0];
     const marked = this.changes.filter((change) => change.position >= first && change.position <= last);
     return svg("g", { class: "changes" }, marked.map((change) => {
       const x = this.x(change.position);
@@ -95,7 +100,7 @@ export class Chart {
   }
 
   sayChange(change) {
-    return `Change at position ${count(change.position)}: ${this.format(change.before)} → ${this.format(change.after)}`;
+    return `Change at position ${count(change.position)}: ${this.sayMean(change.before)} → ${this.sayMean(change.after)}`;
   }
 
   point(event) {

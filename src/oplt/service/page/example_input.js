@@ -27,7 +27,7 @@ export class ExampleInput {
     this.takesTexts = takes === "texts";
     this.areNumbered = areNumbered;
     this.field = element("textarea", {
-      id: "example", rows: "5", dir: "auto", spellcheck: "false", "aria-describedby": "example-hint",
+      id: "example", rows: "4", dir: "auto", spellcheck: "false", "aria-describedby": "example-hint example-keys",
       onkeydown: (event) => {
         if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
         event.preventDefault();
@@ -36,11 +36,11 @@ export class ExampleInput {
     });
     this.field.value = value;
     const hint = this.takesTexts
-      ? "Ctrl+Enter predicts."
-      : "One feature per line: a name and, after a space, its value; 1 if there is none. Ctrl+Enter predicts.";
+      ? ""
+      : "One feature per line: a name and, after a space, its value; 1 if there is none.";
     this.element = element("div", { class: "field" },
       element("label", { for: "example" }, this.takesTexts ? "Text" : "Features"), this.field,
-      element("p", { id: "example-hint", class: "soft" }, hint));
+      element("p", { id: "example-hint", class: "soft", hidden: !hint }, hint));
   }
 
   get value() {

@@ -42,7 +42,7 @@ export function bytes(value) {
     value /= 1000;
     unit += 1;
   }
-  return `${unit && value < 100 ? value.toFixed(1) : WHOLE.format(value)} ${UNITS[unit]}`;
+  return `${unit && value < 100 ? Number(value.toFixed(1)) : WHOLE.format(value)} ${UNITS[unit]}`;
 }
 
 /** A time in seconds since 1970: how long ago; the exact time is its title. */

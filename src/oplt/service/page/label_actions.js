@@ -47,7 +47,7 @@ class LabelActions {
     const name = () => asTyped(input.value, [this.label]);
     return this.perform("rename", {
       title: "Rename", confirm: "Rename",
-      says: "Examples that still use the old name count for the new one.",
+      says: "The old name still leads to the label, so programs that send it need not change.",
       content: [element("label", { for: "new-name" }, "New name"), input],
       other: name,
       then: () => this.go(atLabel(this.visit.model, name())),
@@ -66,7 +66,7 @@ class LabelActions {
     });
     return this.perform("merge", {
       title: "Merge", confirm: "Merge", dangerous: true,
-      says: "Its examples count for the other label from then on, and its name becomes another name of that.",
+      says: "Its examples, and further ones with its name, count for the other label. This cannot be undone.",
       content: [search.element, chosen],
       other: () => {
         if (target === null) throw new RequestError("label-missing", "Choose the label to merge it into.");
@@ -90,7 +90,7 @@ class LabelActions {
   remove() {
     return this.perform("remove", {
       title: "Remove", confirm: "Remove", dangerous: true,
-      says: "The label is no longer predicted, and what was learned about it is lost. An example with this name makes it a new label.",
+      says: "It is no longer predicted, and ignored in further examples. This cannot be undone; to hide it can.",
       then: () => this.go(at(this.visit.model, "labels")),
     });
   }

@@ -83,13 +83,19 @@ class LabelsPanel {
 
   draw({ total, labels }) {
     const pages = { total, offset: this.offset, limit: LIMIT, shown: labels.length, to: (offset) => this.address(offset), what: "labels" };
-    this.found.textContent = this.search.value ? `${counted(total, "label")} found.` : total ? `${counted(total, "label")}.` : "The model knows no labels yet.";
+    this.found.textContent = total ? `${counted(total, "label")}${this.search.value ? " found" : ""}.` : this.nothing();
     const rows = labels.map((one) => this.row(one));
     const heads = ["label", "examples", "first", "last", "lately", "recall", "drift"];
     fill(this.list, labels.length > 0 && table("Labels", heads, rows, { class: "labels" }),
       labels.length > 0 && element("p", { class: "soft" },
         "First and last: the numbers of its examples. Lately: how often it occurred in the latest examples; recall: how often it was among the first five answers then; drift: its share lately, compared with before."),
       total > LIMIT || this.offset > 0 ? paging(pages) : null);
+  }
+
+  nothing() {
+    if (this.search.value) return "No label found.";
+    if (this.sort.value === "wrong") return "No label was missed lately.";
+    return this.sort.value === "drift" ? "No label has become more or less frequent lately." : "The model knows no labels yet.";
   }
 
   row({ label, n_examples: examples, first, last, hidden, aliases, recent }) {

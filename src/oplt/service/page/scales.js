@@ -15,6 +15,12 @@ export function ticks(low, high, wanted, { whole = false } = {}) {
   return Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
 }
 
+/** A formatter with as many decimals as the distance of the ticks needs. */
+export function decimalsFor(marks) {
+  const step = marks.length > 1 ? Math.abs(marks[1] - marks[0]) : Math.abs(marks[0]) || 1;
+  return Math.min(6, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
+}
+
 /** Extends a range to round numbers. */
 export function rounded(low, high, wanted) {
   if (high <= low) return [low, low === 0 ? 1 : low + Math.abs(low) * 0.1];

@@ -63,7 +63,8 @@ class TryPanel {
 
   show() {
     const form = element("form", { class: "card", onsubmit: (event) => event.preventDefault() }, this.input.element, this.problem,
-      element("div", { class: "row" }, button("Predict", () => this.predict(), { class: "main" })));
+      element("div", { class: "row" }, button("Predict", () => this.predict(), { class: "main" }),
+        element("span", { id: "example-keys", class: "soft" }, "or Ctrl+Enter")));
     const correction = element("div", { class: "correction" }, element("h3", {}, "Correct it"),
       this.search.element, this.chips, this.says, element("div", { class: "row" }, this.learnButton), this.learnProblem);
     fill(this.results, element("section", { class: "card", "aria-label": "Labels" }, this.learned, this.answers.element, correction), this.why);
