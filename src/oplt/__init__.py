@@ -30,6 +30,7 @@ __all__ = [
     "OpltWarning",
     "Predictions",
     "__version__",
+    "browsing",
     "datasets",
     "drawing",
     "evaluate",
@@ -47,7 +48,7 @@ __all__ = [
 _HOMES = {"LabelTree": "tree", "OnlinePLT": "model", "PLT": "plt", "Predictions": "predictions"}
 
 if TYPE_CHECKING:
-    from oplt import datasets, drawing, evaluate, features, files, metrics, testing, text, thresholds, tree
+    from oplt import browsing, datasets, drawing, evaluate, features, files, metrics, testing, text, thresholds, tree
     from oplt.model import OnlinePLT
     from oplt.plt import PLT
     from oplt.predictions import Predictions

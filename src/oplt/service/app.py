@@ -22,7 +22,7 @@ from oplt.service.errors import NotFoundError
 from oplt.service.limits import Limits
 from oplt.service.metrics import Metrics
 from oplt.service.page_files import PageFiles
-from oplt.service.routes import journal, learning, models, predicting, server
+from oplt.service.routes import journal, learning, models, predicting, server, tree
 from oplt.service.served_model import ServedModel
 from oplt.service.tokens import Tokens
 
@@ -37,6 +37,8 @@ _OF_MODEL = [
     models.model,
     models.labels,
     models.change_label,
+    tree.label_page,
+    tree.tree,
     models.monitoring,
     models.snapshots,
     models.create_snapshot,

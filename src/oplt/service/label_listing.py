@@ -12,12 +12,13 @@ import numpy.typing as npt
 
 from oplt import _core
 from oplt._typing import IdArray
+from oplt.labels import LabelInfo
 from oplt.service.examples import Name
 from oplt.service.monitoring import LabelCounts
 from oplt.service.served_model import ServedModel
 from oplt.service.structs import LabelAnswer, LabelsAnswer, RecentLabel
 
-__all__ = ["Order", "describe_labels", "list_labels"]
+__all__ = ["Order", "describe_labels", "list_labels", "recent_label"]
 
 Order: TypeAlias = Literal["arrival", "newest", "examples", "wrong", "drift"]
 _Floats: TypeAlias = npt.NDArray[np.float64]
@@ -102,6 +103,12 @@ def describe_labels(
         )
         for label, name, n, first, last, hidden in zip(ids.tolist(), *columns, strict=True)
     ]
+
+
+def recent_label(served: ServedModel, info: LabelInfo) -> RecentLabel | None:
+    """Describe what the latest examples say about a label; None if there are none yet."""
+    n_recent, known = served.monitor.recent_labels()
+    return _recent(known.get(info.label), n_recent, info.n_examples, served.model.n_examples)
 
 
 def _recent(counts: LabelCounts | None, n_recent: int, n: int, n_examples: int) -> RecentLabel | None:

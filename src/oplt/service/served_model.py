@@ -21,6 +21,7 @@ from pathlib import Path
 
 import msgspec
 
+from oplt.browsing import Known
 from oplt.errors import InvalidInputError, OpltError
 from oplt.labels import LabelOperation
 from oplt.model import OnlinePLT
@@ -107,6 +108,7 @@ class ServedModel:
         self.recovered_until = self.journal.last  # up to here, records were there when the server started
         self.failure: OpltError | None = None
         self.n_learned = 0  # since the start
+        self.browsed = Known()  # what requests that look around in the model share
         self.followed_at = 0.0  # when a follower last asked, on the monotonic clock
         self._view: tuple[PLT | None, int] = (None, 0)  # of a moment ago, and its position
         self._viewed_at = self._read_at = -math.inf
