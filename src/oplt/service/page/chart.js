@@ -56,7 +56,8 @@ export class Chart {
     this.x = scale(ends, [INSIDE.left, INSIDE.right]);
     this.y = scale([low, high], [INSIDE.bottom, INSIDE.top]);
     this.cursor = svg("g", { class: "cursor" });
-    fill(this.drawing, this.axes(low, high, ends), this.marks(), this.lines.map((line, i) => this.line(i)), this.cursor);
+    const nothing = known.length === 0 && svg("text", { x: (INSIDE.left + INSIDE.right) / 2, y: HIGH / 2, "text-anchor": "middle" }, "no values yet");
+    fill(this.drawing, this.axes(low, high, ends), nothing, this.marks(), this.lines.map((line, i) => this.line(i)), this.cursor);
     fill(this.legend, this.lines.length > 1 && this.lines.map((line, i) => element("li", { class: `series-${i}` }, line.name)));
     this.legend.hidden = this.lines.length < 2;
     this.readOut(this.place);
@@ -124,9 +125,10 @@ export class Chart {
     if (place === null) this.reading.removeAttribute("aria-live");
     const point = this.points[place ?? this.points.length - 1];
     if (!point) return;
-    const values = point.values.map((value, i) => `${this.lines.length > 1 ? `${this.lines[i].name} ` : ""}${value === null ? "–" : this.format(value)}`);
+    const known = point.values.map((value, i) => [this.lines[i].name, value]).filter(([, value]) => value !== null);
+    const values = known.map(([name, value]) => (this.lines.length > 1 ? `${name} ${this.format(value)}` : this.format(value)));
     const change = this.changes.find((one) => one.position >= point.first && one.position <= point.at);
-    fill(this.reading, element("span", { class: "soft" }, place === null ? "Last: " : `Position ${count(point.at)}: `), values.join(" · "),
+    fill(this.reading, element("span", { class: "soft" }, place === null ? "Last: " : `Position ${count(point.at)}: `), values.join(" · ") || "no value",
       change && element("span", { class: "changed" }, ` ▾ ${this.sayChange(change)}`));
     fill(this.cursor, place !== null && [
       svg("line", { x1: this.x(point.at), x2: this.x(point.at), y1: INSIDE.top, y2: INSIDE.bottom }),

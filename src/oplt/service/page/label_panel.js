@@ -31,14 +31,14 @@ function facts(visit, found) {
   const fact = (term, ...value) => element("div", {}, element("dt", {}, term), element("dd", {}, value));
   return element("dl", { class: "facts card" },
     fact("examples", count(examples)), fact("first example", count(first)), fact("last example", count(last)),
-    recent && [fact("lately", count(recent.n)), fact("recall lately", share(recent.recall)), fact("share lately", share(recent.share)), fact("drift", timesOf(recent.drift))],
+    recent && [fact("examples lately", count(recent.n)), fact("recall lately", share(recent.recall)), fact("share lately", share(recent.share)), fact("drift", timesOf(recent.drift))],
     aliases.length > 0 && fact("also called", aliases.map((alias, i) => [i ? ", " : "", shownName(alias)])));
 }
 
 function words(found) {
   if (!found.words.length && !found.against.length) return null;
   return element("section", { class: "card" }, element("h3", {}, "Its words"),
-    element("p", { class: "soft" }, "The largest weights of its classifier in the tree."),
+    element("p", { class: "soft" }, "What speaks most for and against it, compared with the labels beside it in the tree."),
     wordLists(found.words, found.against, { up: "For it", down: "Against it", level: "h4" }));
 }
 

@@ -41,6 +41,7 @@ function choice(visit, found) {
 }
 
 function crumbs(visit, found) {
+  if (found.parent === null) return null;
   const items = found.path.map(({ node, title }, i) => {
     const text = i === 0 ? "root" : shownName(title);
     const isHere = node === found.node;
@@ -51,12 +52,12 @@ function crumbs(visit, found) {
 
 function children(visit, found, offset) {
   if (!found.n_children) return null;
-  const most = Math.max(...found.children.map((child) => child.n_labels), 1);
+  const most = Math.max(...found.children.map((child) => child.n_examples), 1);
   const rows = found.children.map((child) => element("li", {},
     element("a", { href: atNode(visit.model, found.tree, child.node) }, child.label === null ? `Node ${child.node}` : shownName(child.label)),
     child.label === null && element("span", { class: "samples soft" }, child.examples.map((label, i) => [i > 0 && ", ", shownName(label)]), child.n_labels > child.examples.length && " …"),
-    element("span", { class: "bar", "aria-hidden": "true", style: { "--share": child.n_labels / most } }),
-    element("span", { class: "number" }, child.label === null ? counted(child.n_labels, "label") : "leaf")));
+    element("span", { class: "bar", "aria-hidden": "true", style: { "--share": child.n_examples / most } }),
+    element("span", { class: "number" }, child.label === null && `${counted(child.n_labels, "label")}, `, counted(child.n_examples, "example"))));
   const to = (place) => at(visit.model, "tree", { tree: found.tree, node: found.node, offset: place || null });
   return element("section", { class: "card" }, element("h3", {}, "Children"), element("ul", { class: "children" }, rows),
     found.n_children > LIMIT && paging({ total: found.n_children, offset, limit: LIMIT, shown: rows.length, to, what: "children" }));
@@ -64,8 +65,7 @@ function children(visit, found, offset) {
 
 function words(found) {
   if (!found.words.length && !found.against.length) return null;
-  const what = found.label === null ? "some label below this node applies" : "the label applies";
-  return element("section", { class: "card" }, element("h3", {}, "Words of its classifier"),
-    element("p", { class: "soft" }, `The largest weights of the classifier that says whether ${what}.`),
+  return element("section", { class: "card" }, element("h3", {}, "Its words"),
+    element("p", { class: "soft" }, "What speaks most for and against the labels here, compared with those beside them."),
     wordLists(found.words, found.against, { up: "For it", down: "Against it", level: "h4" }));
 }

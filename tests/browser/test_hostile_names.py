@@ -1,0 +1,62 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""Names of labels that try to break the page: they are shown, and nothing else happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from oplt.service.served_model import ServedModel
+from tests.browser.conftest import Watched
+from tests.browser.models import HOSTILE, learn
+from tests.browser.views import go, is_too_wide, predict
+
+NARROW = {"width": 360, "height": 800}
+
+
+@pytest.fixture
+def hostile(small: tuple[ServedModel, str]) -> Iterator[str]:
+    model, url = small
+    learn(model, [(f"word{i} <b>bold</b> \u202e", [name]) for i, name in enumerate(HOSTILE)])
+    yield url
+
+
+def markup(page: Page) -> int:
+    """Count elements that the page itself never makes in its content."""
+    return page.locator("main :is(script, img, b, iframe, [onclick], [onerror])").count()
+
+
+def test_every_view_shows_them_safely(open_page: Watched, hostile: str) -> None:
+    page = open_page(viewport=NARROW)
+    go(page, hostile, "try")
+    predict(page, 'word0 word15 <b>bold</b> "x" \u202e and more')
+    page.locator(".answers").get_by_role("button").first.click()
+    expect(page.locator(".why h3")).to_be_visible()
+    assert "<b>bold</b>" in page.locator(".text").inner_text()
+    assert (markup(page), is_too_wide(page)) == (0, False)
+    go(page, hostile, "labels", sort="arrival")
+    expect(page.locator("tbody tr")).to_have_count(4 + len(HOSTILE))
+    expect(page.get_by_role("link", name=HOSTILE[0], exact=True)).to_be_visible()
+    shown = page.locator("tbody th").all_inner_texts()
+    assert all(text.strip() for text in shown)
+    assert max(map(len, shown)) < 200
+    assert not any(c in text for text in shown for c in "\u202e\u2067\u200b\u3164\t")
+    assert any("line↵break↵↵and⇥tab" in text for text in shown)
+    assert (markup(page), is_too_wide(page)) == (0, False)
+    go(page, hostile, "tree")
+    assert (markup(page), is_too_wide(page)) == (0, False)
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_each_has_its_page(open_page: Watched, hostile: str, name: str) -> None:
+    page = open_page(viewport=NARROW)
+    go(page, hostile, "label", name=name)
+    expect(page.locator(".facts")).to_contain_text("examples1")
+    assert (markup(page), is_too_wide(page)) == (0, False)
+    if name in (HOSTILE[0], HOSTILE[-1]):
+        page.get_by_role("button", name="Remove…").click()
+        page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+        expect(page.locator(".panel.labels")).to_contain_text(f"{3 + len(HOSTILE)} labels.")
