@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +86,6 @@ def page(open_page: Watched) -> Page:
     return open_page()
 
 
-Serve = Callable[..., str]
-
-
 @pytest.fixture
 def empty(tmp_path: Path) -> Iterator[tuple[ServedModel, str]]:
     """Serve an empty model; the test may change it."""
@@ -102,6 +99,15 @@ def small(tmp_path: Path) -> Iterator[tuple[ServedModel, str]]:
     with served(new_folder(tmp_path, texts=True), snapshot_at_end=False) as model, serving({"tags": model}) as client:
         learn(model, SMALL)
         yield model, address(client)
+
+
+@pytest.fixture(scope="session")
+def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve the same model; no test may change it."""
+    folder = new_folder(tmp_path_factory.mktemp("reading"), texts=True)
+    with served(folder, snapshot_at_end=False) as model, serving({"tags": model}) as client:
+        learn(model, SMALL)
+        yield address(client)
 
 
 @pytest.fixture(scope="session")

@@ -9,19 +9,21 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from oplt.service.served_model import ServedModel
-from tests.browser.conftest import Watched
+from tests.browser.conftest import Watched, address
 from tests.browser.models import HOSTILE, learn
 from tests.browser.views import go, is_too_wide, predict
+from tests.service.processes import serving
+from tests.service.running import new_folder, served
 
 NARROW = {"width": 360, "height": 800}
 
 
-@pytest.fixture
-def hostile(small: tuple[ServedModel, str]) -> Iterator[str]:
-    model, url = small
-    learn(model, [(f"word{i} <b>bold</b> \u202e", [name]) for i, name in enumerate(HOSTILE)])
-    yield url
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = new_folder(tmp_path_factory.mktemp("hostile"), texts=True)
+    with served(folder, snapshot_at_end=False) as model, serving({"tags": model}) as client:
+        learn(model, [(f"word{i} <b>bold</b> \u202e", [name]) for i, name in enumerate(HOSTILE)])
+        yield address(client)
 
 
 def markup(page: Page) -> int:
@@ -38,7 +40,7 @@ def test_every_view_shows_them_safely(open_page: Watched, hostile: str) -> None:
     assert "<b>bold</b>" in page.locator(".text").inner_text()
     assert (markup(page), is_too_wide(page)) == (0, False)
     go(page, hostile, "labels", sort="arrival")
-    expect(page.locator("tbody tr")).to_have_count(4 + len(HOSTILE))
+    expect(page.locator("tbody tr")).to_have_count(len(HOSTILE))
     expect(page.get_by_role("link", name=HOSTILE[0], exact=True)).to_be_visible()
     shown = page.locator("tbody th").all_inner_texts()
     assert all(text.strip() for text in shown)
@@ -50,13 +52,26 @@ def test_every_view_shows_them_safely(open_page: Watched, hostile: str) -> None:
     assert (markup(page), is_too_wide(page)) == (0, False)
 
 
-@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
-def test_each_has_its_page(open_page: Watched, hostile: str, name: str) -> None:
+def test_each_has_its_page(open_page: Watched, hostile: str) -> None:
     page = open_page(viewport=NARROW)
-    go(page, hostile, "label", name=name)
-    expect(page.locator(".facts")).to_contain_text("examples1")
-    assert (markup(page), is_too_wide(page)) == (0, False)
-    if name in (HOSTILE[0], HOSTILE[-1]):
-        page.get_by_role("button", name="Remove…").click()
-        page.get_by_role("dialog").get_by_role("button", name="Remove").click()
-        expect(page.locator(".panel.labels")).to_contain_text(f"{3 + len(HOSTILE)} labels.")
+    go(page, hostile, "labels")
+    for name in HOSTILE:
+        go(page, hostile, "label", name=name)
+        expect(page.locator(".facts")).to_contain_text("examples1")
+        assert (markup(page), is_too_wide(page)) == (0, False)
+
+
+def test_they_can_be_changed(open_page: Watched, hostile: str) -> None:
+    page = open_page(viewport=NARROW)
+    go(page, hostile, "label", name=HOSTILE[-1])
+    page.get_by_role("button", name="Remove…").click()
+    assert not is_too_wide(page)
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    expect(page.locator(".panel.labels")).to_contain_text(f"{len(HOSTILE) - 1} labels.")
+    go(page, hostile, "label", name=HOSTILE[0])
+    page.get_by_role("button", name="Rename…").click()
+    page.get_by_label("New name").fill("harmless")
+    page.get_by_role("dialog").get_by_role("button", name="Rename").click()
+    expect(page.locator("main h2")).to_have_text("harmless")
+    expect(page.locator(".facts")).to_contain_text(HOSTILE[0])
+    assert markup(page) == 0

@@ -31,8 +31,8 @@ def test_search_sort_and_addresses(page: Page, small: Model) -> None:
     expect(page.get_by_label("Sort by")).to_have_value("examples")
     expect(names).to_have_text(["kernel"])
     page.get_by_role("link", name="kernel").click()
-    expect(page.locator("h2")).to_have_text("kernel")
-    expect(page.locator("h2")).to_be_focused()
+    expect(page.locator("main h2")).to_have_text("kernel")
+    expect(page.locator("main h2")).to_be_focused()
     page.go_back()
     expect(names).to_have_text(["kernel"])
     page.get_by_label("Search").fill("nothing like it")
@@ -56,8 +56,8 @@ def test_a_page_of_46000_labels(page: Page, large: str) -> None:
     expect(page.locator("tbody th").first).to_have_text("kernel")
 
 
-def test_the_page_of_a_label(page: Page, small: Model) -> None:
-    go(page, small[1], "label", name="kernel")
+def test_the_page_of_a_label(page: Page, reading: str) -> None:
+    go(page, reading, "label", name="kernel")
     facts = page.locator(".facts")
     expect(facts).to_contain_text("examples20")
     expect(facts).to_contain_text("recall lately")
@@ -79,7 +79,7 @@ def test_rename_hide_merge_and_remove(page: Page, small: Model) -> None:
     page.get_by_role("button", name="Rename…").click()
     page.get_by_label("New name").fill("web pages")
     page.get_by_role("dialog").get_by_role("button", name="Rename").click()
-    expect(page.locator("h2")).to_have_text("web pages")
+    expect(page.locator("main h2")).to_have_text("web pages")
     expect(page.locator(".facts")).to_contain_text("also calledweb")
     expect(page.locator(".panel")).to_contain_text("web renamed to web pages after 60 examples")
     page.get_by_role("button", name="Hide…").click()
@@ -95,16 +95,16 @@ def test_rename_hide_merge_and_remove(page: Page, small: Model) -> None:
     dialog.get_by_label("Merge it into", exact=True).fill("kern")
     dialog.get_by_role("option", name="kernel").click()
     dialog.get_by_role("button", name="Merge").click()
-    expect(page.locator("h2")).to_have_text("kernel")
+    expect(page.locator("main h2")).to_have_text("kernel")
     page.get_by_role("button", name="Remove…").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     expect(page.locator("tbody th")).to_have_text(["secrets", "memory"])
     assert set(model.model.labels) == {"memory", "secrets"}
 
 
-def test_a_label_that_does_not_exist(page: Page, small: Model, open_page: object) -> None:
+def test_a_label_that_does_not_exist(page: Page, reading: str, open_page: object) -> None:
     open_page.expected = ["404"]  # type: ignore[attr-defined]
-    page.goto(f"{small[1]}/#/tags/label?name=nothing")
+    page.goto(f"{reading}/#/tags/label?name=nothing")
     expect(page.get_by_role("alert").filter(has_text="no label of this name")).to_be_visible()
     page.get_by_role("link", name="Labels").click()
     expect(page.locator("tbody tr")).to_have_count(4)

@@ -50,8 +50,8 @@ def test_charts_read_out_their_values(page: Page, small: Model) -> None:
     expect(table.first).to_contain_text(f"{windows[-1].p1:.3f}")
 
 
-def test_changes_are_marked(page: Page, small: Model) -> None:
-    _, url = small
+def test_changes_are_marked(page: Page, reading: str) -> None:
+    url = reading
 
     def changed(route: Route) -> None:
         body = json.loads(route.fetch().text())
@@ -73,9 +73,9 @@ def test_changes_are_marked(page: Page, small: Model) -> None:
     expect(page.locator(".chart").first.locator(".reading")).to_contain_text("Change at position 450: 0.900 → 0.500")
 
 
-def test_a_hidden_page_asks_for_nothing(page: Page, small: Model) -> None:
+def test_a_hidden_page_asks_for_nothing(page: Page, reading: str) -> None:
     page.clock.install()
-    go(page, small[1], "stream")
+    go(page, reading, "stream")
     page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true, writable: true })")
     page.clock.run_for(3500)  # what was due before sees that the page is hidden
     asked: list[str] = []

@@ -33,7 +33,7 @@ def test_from_the_root_to_a_label(page: Page, large: str) -> None:
     expect(page.locator(".panel")).to_contain_text("A leaf")
     expect(page.locator("h2 a")).to_be_visible()
     page.get_by_role("link", name="root").click()
-    expect(page.locator("h2")).to_have_text("Tree")
+    expect(page.locator("main h2")).to_have_text("Tree")
     page.go_back()
     expect(page.locator(".panel")).to_contain_text("A leaf")
     page.locator("h2 a").click()
@@ -49,19 +49,21 @@ def test_create_download_and_roll_back(page: Page, small: Model, tmp_path: Path)
     expect(page.locator("tbody tr")).to_have_count(2)
     with page.expect_download() as download:
         page.get_by_role("link", name="Download the snapshot at position 60").click()
-    assert download.value.suggested_filename == "tags-60.oplt"
+    assert download.value.suggested_filename == "model-60.oplt"
     download.value.save_as(tmp_path / "copy.oplt")
     assert OnlinePLT.load(tmp_path / "copy.oplt").n_examples == 60
     learn(model, [*SMALL, ("something else", ["other"])])
     page.get_by_role("button", name="Roll back to position 60…").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("61 records of the journal since then will no longer count: 61 examples fewer and 1 label fewer.")
+    expect(dialog).to_contain_text(
+        "61 records of the journal since then will no longer count: 61 examples fewer and 1 label fewer."
+    )
     expect(dialog.get_by_label("Write a snapshot of the present model first")).to_be_checked()
     dialog.get_by_role("button", name="Cancel").click()
     assert model.model.n_examples == 121
     page.get_by_role("button", name="Roll back to position 60…").click()
     page.get_by_role("dialog").get_by_role("button", name="Roll back").click()
     expect(page.get_by_text("Rolled back to position 60.")).to_be_visible()
-    expect(page.locator("#figures")).to_contain_text("60examples")
+    expect(page.locator("#figures")).to_contain_text("examples60")
     assert model.model.n_examples == 60
     assert [one.position for one in model.snapshots.list()][:3] == [0, 60, 121]

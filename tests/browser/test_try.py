@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -17,8 +18,8 @@ from tests.service.running import learn_all, new_folder, served, stream
 Model = tuple[ServedModel, str]
 
 
-def test_labels_and_why(page: Page, small: Model) -> None:
-    go(page, small[1], "try")
+def test_labels_and_why(page: Page, reading: str) -> None:
+    go(page, reading, "try")
     predict(page, "💥 injection of a script")
     expect(page.locator(".answers li")).to_have_count(4)
     expect(page.locator(".answers li").first).to_contain_text("web")
@@ -61,8 +62,9 @@ def test_correct_and_learn(page: Page, small: Model) -> None:
     learned = page.locator(".learned")
     expect(learned).to_contain_text("Learned at position 61.")
     expect(learned).to_contain_text("brand new not among the first 50 → 0.")
-    expect(row(page, "secrets").locator(".change.up")).to_have_count(1)
-    expect(page.locator("#figures")).to_contain_text("61examples")
+    expect(row(page, "brand new").locator(".change")).to_have_text("new")
+    expect(row(page, "secrets").locator(".change")).to_have_text(re.compile(r"[+−±]0"))
+    expect(page.locator("#figures")).to_contain_text("examples61")
     assert model.model.n_examples == 61
     with page.expect_request("**/learn") as again:  # one more time: another example
         page.get_by_role("button", name="Learn this").click()

@@ -8,13 +8,17 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Locator, Page, expect
 
+_CHANGE = "hash => new Promise(seen => { addEventListener('hashchange', seen, { once: true }); location.hash = hash; })"
 VIEWS = ("try", "stream", "labels", "tree", "snapshots")
 
 
 def go(page: Page, url: str, view: str, **query: object) -> None:
     """Open a view by its address, and wait until it is shown."""
-    page.goto("about:blank")
-    page.goto(f"{url}/#/tags/{view}{f'?{urlencode(query)}' if query else ''}")
+    hash_ = f"#/tags/{view}{f'?{urlencode(query)}' if query else ''}"
+    if not page.url.startswith(url):
+        page.goto(f"{url}/{hash_}")
+    elif not page.url.endswith(hash_):  # without loading the page again
+        page.evaluate(_CHANGE, hash_)
     expect(page.locator(f".panel.{view} h2")).to_be_visible()
 
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The files of the page that people see at `/`.
 
-All files of the folder `page` are read once, into a table by address. A request is looked up there, so that no path from
-a request reaches the file system. The files hold nothing about a model, so that everybody may read them; what the page
-shows comes from the other addresses, which ask for a token.
+All files of the folder `page` are read once, into a table by address. A request is looked up there, so that no path
+from a request reaches the file system. The files hold nothing about a model, so that everybody may read them; what the
+page shows comes from the other addresses, which ask for a token.
 """
 
 from __future__ import annotations

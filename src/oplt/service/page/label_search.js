@@ -28,7 +28,7 @@ export class LabelSearch {
       "aria-expanded": "false", "aria-controls": list, dir: "auto",
       oninput: () => this.later(), onkeydown: (event) => this.press(event), onblur: () => this.close(),
     });
-    this.list = element("ul", { id: list, role: "listbox", class: "options", "aria-label": label, hidden: true });
+    this.list = element("ul", { id: list, role: "listbox", class: "options", "aria-label": "Labels that were found", hidden: true });
     this.element = element("div", { class: "search" }, element("label", { for: id }, label), this.input, this.list);
   }
 
