@@ -49,10 +49,12 @@ def reports(n: int, seed: int = 1) -> Iterator[tuple[str, list[str]]]:
         passed = i / n
         topic = _chosen(_TOPICS, passed, chance)
         product = _chosen(_PRODUCTS, passed, chance)
-        words = chance.choices(_TOPICS[topic].split(), k=5) + chance.choices(_PRODUCTS[product].split(), k=3)
-        if 0.66 < passed and chance.random() < 0.6:
+        other = chance.choice(list(_TOPICS.values()))
+        words = chance.choices(_TOPICS[topic].split(), k=3) + chance.choices(other.split(), k=2)
+        words += chance.choices(_PRODUCTS[product].split(), k=2)
+        if passed > 0.66 and chance.random() < 0.6:
             words = [f"{word}-{chance.randrange(3)}" if chance.random() < 0.7 else word for word in words]
-        words += chance.choices(_FILLER, k=5)
+        words += chance.choices(_FILLER, k=6)
         chance.shuffle(words)
         labels = [topic, product]
         if chance.random() < 0.15:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ document.addEventListener("securitypolicyviolation", (event) => window.violation
 """
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Start the Chromium of this machine."""
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     assert found is not None, "no Chromium on this machine; on Debian: apt-get install chromium"
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
@@ -35,6 +37,12 @@ def browser() -> Iterator[Browser]:
         one = playwright.chromium.launch(executable_path=found, args=arguments)
         yield one
         one.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with chromium() as one:
+        yield one
 
 
 class Watched:

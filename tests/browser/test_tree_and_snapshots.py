@@ -55,9 +55,8 @@ def test_create_download_and_roll_back(page: Page, small: Model, tmp_path: Path)
     learn(model, [*SMALL, ("something else", ["other"])])
     page.get_by_role("button", name="Roll back to position 60…").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text(
-        "61 records of the journal since then will no longer count: 61 examples fewer and 1 label fewer."
-    )
+    expect(dialog).to_contain_text("61 records of the journal since then will no longer count:")
+    expect(dialog).to_contain_text("61 examples fewer and 1 label fewer.")
     expect(dialog.get_by_label("Write a snapshot of the present model first")).to_be_checked()
     dialog.get_by_role("button", name="Cancel").click()
     assert model.model.n_examples == 121

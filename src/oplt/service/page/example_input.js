@@ -27,7 +27,7 @@ export class ExampleInput {
     this.takesTexts = takes === "texts";
     this.areNumbered = areNumbered;
     this.field = element("textarea", {
-      id: "example", rows: "4", dir: "auto", spellcheck: "false", "aria-describedby": "example-hint example-keys",
+      id: "example", rows: "3", dir: "auto", spellcheck: "false", "aria-describedby": "example-hint example-keys",
       onkeydown: (event) => {
         if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
         event.preventDefault();

@@ -20,6 +20,7 @@ export const counted = (value, word, several = `${word}s`) => `${count(value)} $
 export function share(value) {
   if (value === null || value === undefined) return "–";
   if (value > 0 && value < 0.0005) return "< 0.001";
+  if (value < 1 && value >= 0.9995) return "> 0.999";
   return value.toFixed(3);
 }
 

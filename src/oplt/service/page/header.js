@@ -70,9 +70,9 @@ export class Header {
   showFigures() {
     const { n_examples: examples, n_labels: labels, position, journal } = this.model;
     const pending = Math.max(0, journal - position);
-    const figure = (term, value) => element("div", {}, element("dt", {}, term), element("dd", {}, value));
+    const figure = (term, value, kind) => element("div", { class: kind }, element("dt", {}, term), element("dd", {}, value));
     fill(this.parts.figures, figure("examples", count(examples)), figure("labels", count(labels)),
-      figure("position", count(position)), pending > 0 && figure("pending", count(pending)));
+      figure("position", count(position), "place"), pending > 0 && figure("pending", count(pending)));
     this.showState(pending);
   }
 

@@ -33,6 +33,7 @@ export class LabelSearch {
   }
 
   later() {
+    this.mark(-1); // what was marked belongs to what was typed before
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.search(), PAUSE);
   }

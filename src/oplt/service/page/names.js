@@ -6,7 +6,7 @@
 import { element } from "./elements.js";
 import { atLabel } from "./address.js";
 
-const LONGEST = 120; // characters that are shown in a list
+const LONGEST = 80; // characters that are shown in a list
 // Characters that cannot be seen or that act on others, and white space that is not a single space between words.
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\u2800]|(?! )\p{Zs}|^ +| +$| {2,}/gu;
 const SIGNS = { "\n": "↵", "\r": "↵", "\t": "⇥" };
