@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The folder of a served model: how it is made from a model file, and a lock that lets one process use it.
 
-It holds `journal.sqlite`, the folder `snapshots`, and `source.json`, which says from which file it was made.
+It holds `journal.sqlite`, the folder `snapshots`, `monitoring.json`, and `source.json`, which says from which file it
+was made.
 """
 
 from __future__ import annotations

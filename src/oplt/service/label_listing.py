@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ from oplt import _core
 from oplt._typing import IdArray
 from oplt.labels import LabelInfo
 from oplt.service.examples import Name
-from oplt.service.monitoring import LabelCounts
+from oplt.service.monitoring import LabelCounts, Monitor
 from oplt.service.served_model import ServedModel
 from oplt.service.structs import LabelAnswer, LabelsAnswer, RecentLabel
 
@@ -32,15 +32,12 @@ def list_labels(served: ServedModel, search: str, sort: Order, offset: int, limi
         pattern = search.casefold()
         names = state.label_names(ids)
         ids = ids[[pattern in str(name).casefold() for name in names]]
-    recent = served.monitor.recent_labels()
-    ids = _sorted(state, ids, sort, recent)
+    ids = _sorted(state, ids, sort, served.monitor)
     page = np.ascontiguousarray(ids[offset : offset + limit])
-    return LabelsAnswer(len(ids), describe_labels(state, page, recent))
+    return LabelsAnswer(len(ids), describe_labels(state, page, served.monitor))
 
 
-def _sorted(
-    state: _core.ModelState, ids: IdArray, sort: Order, recent: tuple[int, Mapping[Name, LabelCounts]]
-) -> IdArray:
+def _sorted(state: _core.ModelState, ids: IdArray, sort: Order, monitor: Monitor) -> IdArray:
     if sort == "arrival":
         return ids
     if sort == "newest":
@@ -48,8 +45,8 @@ def _sorted(
     counts = state.label_counts(ids)[0].astype(np.float64)
     if sort == "examples":
         return ids[np.argsort(-counts, kind="stable")]
-    n_recent, known = recent
-    lately, missed = _recent_columns(state, ids, known)
+    n_recent, rows = monitor.all_recent_labels()
+    lately, missed = _recent_columns(state, ids, rows)
     if sort == "wrong":
         is_wrong = missed > 0
         return ids[is_wrong][np.lexsort((-lately[is_wrong], -missed[is_wrong]))]
@@ -60,18 +57,18 @@ def _sorted(
 
 
 def _recent_columns(
-    state: _core.ModelState, ids: IdArray, known: Mapping[Name, LabelCounts]
+    state: _core.ModelState, ids: IdArray, rows: Sequence[tuple[Name, int, int]]
 ) -> tuple[_Floats, _Floats]:
     """Return, for each label, how often it occurred lately, and how often it was not among the first five then."""
-    lately, missed = np.zeros(len(ids)), np.zeros(len(ids))
-    found = [(state.find_label(name), one.n, one.predicted - one.found) for name, one in known.items()]
-    columns = np.array([row for row in found if row[0] is not None], dtype=np.int64).reshape(-1, 3)
-    place = np.minimum(np.searchsorted(ids, columns[:, 0]), max(0, len(ids) - 1))
+    found = [state.find_label(name) for name, _, _ in rows]
+    counts = np.array([(n, missed) for _, n, missed in rows], dtype=np.float64).reshape(-1, 2)
+    of = np.array([-1 if label is None else label for label in found], dtype=np.int64)
+    columns = np.zeros((len(ids), 2))
     if len(ids):
-        is_here = ids[place] == columns[:, 0]
-        np.add.at(lately, place[is_here], columns[is_here, 1])
-        np.add.at(missed, place[is_here], columns[is_here, 2])
-    return lately, missed
+        place = np.minimum(np.searchsorted(ids, of), len(ids) - 1)  # ids ascend
+        is_listed = ids[place] == of
+        np.add.at(columns, place[is_listed], counts[is_listed])
+    return columns[:, 0], columns[:, 1]
 
 
 def _expected(counts: _Floats, lately: _Floats, n_examples: int, n_recent: int) -> _Floats:
@@ -82,40 +79,33 @@ def _expected(counts: _Floats, lately: _Floats, n_examples: int, n_recent: int) 
     return np.maximum(counts - lately, 0) * n_recent / n_before
 
 
-def describe_labels(
-    state: _core.ModelState, ids: IdArray, recent: tuple[int, Mapping[Name, LabelCounts]]
-) -> list[LabelAnswer]:
+def describe_labels(state: _core.ModelState, ids: IdArray, monitor: Monitor) -> list[LabelAnswer]:
     """Describe labels."""
-    n_recent, known = recent
     aliases: dict[int, list[Name]] = {}
     for label, name in state.label_aliases():
         aliases.setdefault(label, []).append(name)
-    columns = (state.label_names(ids), *(one.tolist() for one in state.label_counts(ids)), state.hidden_labels(ids))
-    return [
-        LabelAnswer(
-            name,
-            n,
-            first if n else None,
-            last if n else None,
-            hidden,
-            aliases.get(label, []),
-            _recent(known.get(name), n_recent, n, state.n_examples),
-        )
-        for label, name, n, first, last, hidden in zip(ids.tolist(), *columns, strict=True)
-    ]
+    names = state.label_names(ids)
+    columns = (names, *(one.tolist() for one in state.label_counts(ids)), state.hidden_labels(ids))
+    others = [aliases.get(label, []) for label in ids.tolist()]
+    n_recent, known = monitor.recent_labels([name for some in (names, *others) for name in some])
+    found = []
+    for further, name, n, first, last, hidden in zip(others, *columns, strict=True):
+        counts = LabelCounts.total([known[one] for one in (name, *further) if one in known])
+        recent = _recent(counts, n_recent, n, state.n_examples)
+        found.append(LabelAnswer(name, n, first if n else None, last if n else None, hidden, further, recent))
+    return found
 
 
 def recent_label(served: ServedModel, info: LabelInfo) -> RecentLabel | None:
     """Describe what the latest examples say about a label; None if there are none yet."""
-    n_recent, known = served.monitor.recent_labels()
-    return _recent(known.get(info.label), n_recent, info.n_examples, served.model.n_examples)
+    n_recent, known = served.monitor.recent_labels([info.label, *info.aliases])
+    return _recent(LabelCounts.total(list(known.values())), n_recent, info.n_examples, served.model.n_examples)
 
 
-def _recent(counts: LabelCounts | None, n_recent: int, n: int, n_examples: int) -> RecentLabel | None:
+def _recent(counts: LabelCounts, n_recent: int, n: int, n_examples: int) -> RecentLabel | None:
     """Compute what the latest examples say about a label; None if there are none yet."""
     if n_recent == 0:
         return None
-    counts = counts or LabelCounts()
     share, n_before, before = counts.n / n_recent, n_examples - n_recent, n - counts.n
     return RecentLabel(
         counts.n,

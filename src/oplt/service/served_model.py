@@ -324,7 +324,8 @@ class ServedModel:
                 self._apply(record)
 
     def _learn(self, records: list[Record], examples: list[Example], rows: Rows) -> None:
-        is_new = examples and records[-1].position > self.recovered_until  # and not replayed
+        first = records[0].position
+        is_new = examples and first > self.recovered_until  # and not replayed
         noted = self.monitor.before(self.model, examples, rows) if is_new else None
         with self._turn:
             self._call_began = time.monotonic()
@@ -332,7 +333,7 @@ class ServedModel:
             self._learned = records[-1].position
             self._call_began = None
         if noted is not None:
-            self.monitor.after(self.model, noted, examples, rows, last=self._learned)
+            self.monitor.after(self.model, noted, examples, rows, first=first, last=self._learned)
         self._refresh_view()
         self.n_learned += len(examples)
         self._waiting.reached(self._learned)
@@ -389,6 +390,7 @@ class ServedModel:
             if numbers:
                 self.model.forget(numbers)
             self._learned = record.position
+        self.monitor.keep_known(self.model)
         self._mark(positions, record.position)
 
     def _mark(self, positions: list[int], by: int) -> None:

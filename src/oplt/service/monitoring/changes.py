@@ -11,16 +11,18 @@ most, and what lies before is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import log, sqrt
 
 import msgspec
 
-__all__ = ["Change", "Detector"]
+__all__ = ["WATCHED", "Block", "Change", "Detector"]
+
+WATCHED = {"p1": 1.0, "confidence": 2.0, "new_labels": 1.0, "unknown_features": 1.0}  # and the range of the values
 
 _BLOCK = 32  # values in the newest blocks
 _OF_EACH_SIZE = 5  # blocks before the two oldest of this size are joined
-_DELTA = 0.002
+_LEAST = 0.01
+_DELTA = 0.01  # lower: fewer false alarms, but changes are noticed later
 
 
 class Change(msgspec.Struct):
@@ -52,30 +54,28 @@ class Detector(msgspec.Struct):
 
     Parameters
     ----------
-    least
-        The smallest change of the mean that is reported; smaller ones are of no interest, however certain they are.
     span
         The difference of the largest and the smallest possible value.
+    least
+        The smallest change of the mean that is reported; smaller ones are of no interest, however certain they are.
     """
 
-    least: float
     span: float = 1.0
+    least: float = _LEAST
     blocks: list[Block] = msgspec.field(default_factory=list)  # oldest first; the last one may be filling
 
-    def add(self, values: Iterable[float], position: int, time: float) -> tuple[Block, float, float] | None:
-        """Add values. Returns the block that a change begins with, and the means before and after, if there is one."""
-        found = None
-        for value in values:
-            if not self.blocks or self.blocks[-1].n >= _BLOCK:
-                self.blocks.append(Block(0, 0.0, 0.0, position, time))
-            block = self.blocks[-1]
-            block.n += 1
-            block.total += value
-            block.squares += value * value
-            if block.n == _BLOCK:
-                self._join()
-                found = self._test() or found
-        return found
+    def add(self, value: float, position: int, time: float) -> tuple[Block, float, float] | None:
+        """Add a value. Returns the block that a change begins with, and the means before and after, if there is one."""
+        if not self.blocks or self.blocks[-1].n >= _BLOCK:
+            self.blocks.append(Block(0, 0.0, 0.0, position, time))
+        block = self.blocks[-1]
+        block.n += 1
+        block.total += value
+        block.squares += value * value
+        if block.n < _BLOCK:
+            return None
+        self._join()
+        return self._test()
 
     def _join(self) -> None:
         """Join the two oldest blocks of each size of which there are too many."""

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -22,6 +22,13 @@ class LabelCounts(msgspec.Struct, array_like=True):
     n: int = 0
     predicted: int = 0
     found: int = 0
+
+    @classmethod
+    def total(cls, parts: Sequence[LabelCounts]) -> LabelCounts:
+        """Add up."""
+        if len(parts) == 1:
+            return cls(parts[0].n, parts[0].predicted, parts[0].found)
+        return cls(sum(one.n for one in parts), sum(one.predicted for one in parts), sum(one.found for one in parts))
 
 
 class LabelsPart(msgspec.Struct):
@@ -63,16 +70,27 @@ class RecentLabels:
                 counts.predicted += 1
                 counts.found += is_found
 
-    def counts(self) -> tuple[int, dict[Name, LabelCounts]]:
-        """Return the number of examples, and the counts of each label."""
-        before, now = self._parts
-        both = {label: msgspec.structs.replace(one) for label, one in before.items()}
-        for label, one in now.items():
-            other = both.setdefault(label, LabelCounts())
-            other.n += one.n
-            other.predicted += one.predicted
-            other.found += one.found
-        return sum(self._n), both
+    @property
+    def n_examples(self) -> int:
+        """Number of examples that are counted."""
+        return sum(self._n)
+
+    def counts(self, names: Iterable[Name]) -> dict[Name, LabelCounts]:
+        """Return the counts of those of these labels that occurred."""
+        found = {}
+        for label in names:
+            parts = [part[label] for part in self._parts if label in part]
+            if parts:
+                found[label] = LabelCounts.total(parts)
+        return found
+
+    def rows(self) -> list[tuple[Name, int, int]]:
+        """Return, for each label and part, how often it occurred, and how often it was not found. Labels may repeat."""
+        return [(label, one.n, one.predicted - one.found) for part in self._parts for label, one in part.items()]
+
+    def keep(self, is_kept: Callable[[Name], bool]) -> None:
+        """Drop all other labels."""
+        self._parts = [{label: one for label, one in part.items() if is_kept(label)} for part in self._parts]
 
     def save(self) -> list[LabelsPart]:
         """Return plain values to store."""

@@ -30,16 +30,12 @@ class Latencies:
         place = int(log2(seconds / _LEAST) * _PER_DOUBLING) + 1 if seconds > _LEAST else 0
         self._counts[place if place < _N_BUCKETS else -1] += 1
 
-    def since_last(self, *, only_look: bool = False) -> dict[int, int]:
-        """Return the counts since the previous call, by bucket, without empty ones.
-
-        Only one thread may call it, except with `only_look`, which leaves the counts to the next call.
-        """
+    def since_last(self) -> dict[int, int]:
+        """Return the counts since the previous call, by bucket, without empty ones. One thread at a time calls it."""
         now, before = self._counts.copy(), self._before
         if now == before:
             return {}
-        if not only_look:
-            self._before = now
+        self._before = now
         return {i: new - old for i, (new, old) in enumerate(zip(now, before, strict=True)) if new > old}
 
 

@@ -8,7 +8,8 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +18,10 @@ import msgspec
 from oplt.model import OnlinePLT
 from oplt.persistence import replacing
 from oplt.service.examples import Example, Name, Rows
-from oplt.service.monitoring.changes import Block, Change, Detector
+from oplt.service.monitoring.changes import WATCHED, Block, Change, Detector
 from oplt.service.monitoring.labels import LabelCounts, LabelsPart, RecentLabels
 from oplt.service.monitoring.latency import Latencies
-from oplt.service.monitoring.predicting import Budget, Predicted, predict, unknown_terms
+from oplt.service.monitoring.predicting import Budget, Predicted, predict, unknown_terms, values_of
 from oplt.service.monitoring.windows import AGES, COUNTS, N_BINS, History, Latest, Sums, Window, bucket
 
 __all__ = ["Monitor", "Noted"]
@@ -28,6 +29,7 @@ __all__ = ["Monitor", "Noted"]
 _log = logging.getLogger(__name__)
 _VERSION = 1
 _MOST_CHANGES = 500
+_PART = 20  # predicted examples that are put into the windows together, which saves time
 _MEASURE = 1.0  # seconds between two measurements of memory, each of which takes about 0.1 ms
 
 
@@ -42,10 +44,6 @@ class Noted:
     predicted: list[Predicted]
 
 
-# The smallest changes that are reported, and the range of the values
-_WATCHED = {"p1": (0.02, 1.0), "confidence": (0.02, 2.0), "new_labels": (0.02, 1.0), "unknown_features": (0.01, 1.0)}
-
-
 class _Saved(msgspec.Struct):
     """All that survives a restart."""
 
@@ -54,7 +52,7 @@ class _Saved(msgspec.Struct):
     latest: Latest = msgspec.field(default_factory=Latest)
     changes: list[Change] = msgspec.field(default_factory=list)
     n_changes: dict[str, int] = msgspec.field(default_factory=dict)
-    blocks: dict[str, list[Block]] = msgspec.field(default_factory=lambda: {of: [] for of in _WATCHED})
+    blocks: dict[str, list[Block]] = msgspec.field(default_factory=lambda: {of: [] for of in WATCHED})
     labels: list[LabelsPart] = msgspec.field(default_factory=lambda: [LabelsPart(), LabelsPart()])
 
 
@@ -75,77 +73,113 @@ class Monitor:
         self.latencies = Latencies()  # of predict requests
         self._path = path
         self._budget = Budget(share)
+        self._is_broken = False
         self._measured, self._memory = -math.inf, 0
         self._lock = threading.Lock()
         self._labels = RecentLabels()
+        self._part: Sums | None = None  # what has not been put into the windows yet
         self._kept = _read(path)
         self._labels.load(self._kept.labels)
-        self._detectors = {of: Detector(*_WATCHED[of], blocks) for of, blocks in self._kept.blocks.items()}
+        self._detectors = {of: Detector(WATCHED[of], blocks=blocks) for of, blocks in self._kept.blocks.items()}
 
     # What the learner calls
 
-    def before(self, model: OnlinePLT, examples: Sequence[Example], rows: Rows) -> Noted:
+    def before(self, model: OnlinePLT, examples: Sequence[Example], rows: Rows) -> Noted | None:
         """Predict some of the examples that are learned next, and note how much the model knows."""
-        begin = time.monotonic()
-        predicted = predict(model, examples, rows, self._budget.affordable())
-        return Noted(time.time(), time.monotonic() - begin, model.n_labels, model.n_features, predicted)
+        if self._is_broken:
+            return None
+        with self._safely():
+            n = self._budget.affordable()
+            begin = time.monotonic()
+            predicted = predict(model, examples, rows, n) if n else []
+            return Noted(time.time(), time.monotonic() - begin, model.n_labels, model.n_features, predicted)
+        return None
 
-    def after(self, model: OnlinePLT, noted: Noted, examples: Sequence[Example], rows: Rows, *, last: int) -> None:
-        """Count examples that have been learned; `last` is the position of the last one."""
-        begin = time.monotonic()
-        unknown_terms(model, noted.predicted, rows, noted.n_features)
-        first = last - len(examples) + 1
-        sums = Sums(first, last, noted.begin, time.time(), len(examples), new_labels=model.n_labels - noted.n_labels)
-        for one in noted.predicted:
-            _count(sums, one)
-        if begin - self._measured > _MEASURE:
-            self._measured, self._memory = begin, model.memory_bytes
-        sums.memory_bytes = self._memory
+    def after(
+        self, model: OnlinePLT, noted: Noted | None, examples: Sequence[Example], rows: Rows, *, first: int, last: int
+    ) -> None:
+        """Count examples that have been learned; `first` and `last` are positions."""
+        if noted is None:
+            return
+        with self._safely():
+            state = model._state()
+            names = state.label_names(state.find_labels([label for one in examples for label in one.labels]))
+            new_labels = state.n_labels - noted.n_labels
+            del state
+            begin = time.monotonic()
+            if begin - self._measured > _MEASURE:
+                self._measured, self._memory = begin, model.memory_bytes
+            if noted.predicted:
+                unknown_terms(model, noted.predicted, rows, noted.n_features)
+            with self._lock:
+                part = self._part
+                if part is None:
+                    part = self._part = Sums(first, last, noted.begin, noted.begin)
+                part.last, part.end = last, time.time()
+                part.n_learned += len(examples)
+                part.new_labels += new_labels
+                self._labels.add(len(examples), names)
+                self._count(part, noted, first)
+                if part.is_full(_PART):
+                    self._put()
+            spent = noted.spent + (time.monotonic() - begin if noted.predicted else 0.0)
+            self._budget.spend(spent, len(noted.predicted))
+
+    def keep_known(self, model: OnlinePLT) -> None:
+        """Drop the names of labels that the model has forgotten."""
         state = model._state()
-        names = state.label_names(state.find_labels([label for one in examples for label in one.labels]))
-        del state
         with self._lock:
-            self._labels.add(len(examples), names)
-            for one in noted.predicted:
-                self._labels.add_prediction((facts.label, facts.is_found) for facts in one.labels)
-            sums.latencies = self.latencies.since_last()
-            self._kept.history.add(sums)
-            self._kept.latest.add(sums)
-            self._detect(sums, noted.predicted)
-        self._budget.spend(noted.spent + time.monotonic() - begin, len(noted.predicted))
+            self._labels.keep(lambda label: state.find_label(label) is not None)
 
-    def _detect(self, sums: Sums, predicted: Sequence[Predicted]) -> None:
-        values = {
-            "p1": [float(one.hits[0]) for one in predicted],
-            "confidence": [one.confidence - one.hits[0] for one in predicted],
-            "new_labels": [float(any(facts.count == 0 for facts in one.labels)) for one in predicted],
-            "unknown_features": [one.n_unknown / one.n_features for one in predicted if one.n_features],
-        }
-        kept = self._kept
-        for of, detector in self._detectors.items():
-            found = detector.add(values[of], sums.first, sums.begin)
-            if found is not None:
-                block, before, after = found
-                change = Change(block.position, block.time, of, before, after)
-                _log.info("%s: %s has changed from %.4f to %.4f at %d", self._path.parent.name, of, before, after,
-                    block.position)  # fmt: skip
-                kept.changes = [*kept.changes, change][-_MOST_CHANGES:]
-                kept.n_changes[of] = kept.n_changes.get(of, 0) + 1
+    @contextmanager
+    def _safely(self) -> Iterator[None]:
+        """Learning goes on, whatever happens here."""
+        try:
+            yield
+        except Exception:  # noqa: BLE001 (it is logged)
+            self._is_broken = True
+            _log.exception("%s: monitoring has stopped until the next start", self._path.parent.name)
+
+    def _count(self, part: Sums, noted: Noted, first: int) -> None:
+        for one in noted.predicted:
+            _count(part, one)
+            self._labels.add_prediction((facts.label, facts.is_found) for facts in one.labels)
+            for of, value in values_of(one).items():
+                found = self._detectors[of].add(value, first + one.row, noted.begin)
+                if found is not None:
+                    self._note_change(of, *found)
+
+    def _note_change(self, of: str, block: Block, before: float, after: float) -> None:
+        where = self._path.parent.name
+        _log.info("%s: %s changed from %.4f to %.4f at %d", where, of, before, after, block.position)
+        change = Change(block.position, block.time, of, before, after)
+        self._kept.changes = [*self._kept.changes, change][-_MOST_CHANGES:]
+        self._kept.n_changes[of] = self._kept.n_changes.get(of, 0) + 1
+
+    def _put(self) -> None:
+        """Put what was counted since the last time into the windows."""
+        part, latencies = self._part, self.latencies.since_last()
+        if part is None:
+            self._kept.history.note_latencies(latencies)
+            return
+        part.latencies, part.memory_bytes = latencies, self._memory
+        self._kept.history.add(part)
+        self._kept.latest.add(part)
+        self._part = None
 
     # What can be asked
 
     def windows(self) -> list[Window]:
         """Return the windows of the stream, oldest first; the last one may still be filling."""
         with self._lock:
+            self._put()
             windows = list(self._kept.history.windows)
-            if windows:
-                last, waiting = windows[-1], self.latencies.since_last(only_look=True)
-                windows[-1] = last.with_latencies(waiting)
         return [Window.of(one) for one in windows]
 
     def latest(self) -> Window | None:
         """Return the figures over the latest 500 to 1,000 predicted examples; None if nothing was learned."""
         with self._lock:
+            self._put()
             sums = self._kept.latest.sums()
         return None if sums is None else Window.of(sums)
 
@@ -155,18 +189,24 @@ class Monitor:
 
     def n_changes(self) -> dict[str, int]:
         """Return the number of changes of each figure so far."""
-        return {of: self._kept.n_changes.get(of, 0) for of in _WATCHED}
+        return {of: self._kept.n_changes.get(of, 0) for of in WATCHED}
 
-    def recent_labels(self) -> tuple[int, dict[Name, LabelCounts]]:
-        """Return the number of the latest examples, and how often each label occurred in them."""
+    def recent_labels(self, names: Iterable[Name]) -> tuple[int, dict[Name, LabelCounts]]:
+        """Return the number of the latest examples, and the counts of those of these labels that occurred in them."""
         with self._lock:
-            return self._labels.counts()
+            return self._labels.n_examples, self._labels.counts(names)
+
+    def all_recent_labels(self) -> tuple[int, list[tuple[Name, int, int]]]:
+        """Return the number of the latest examples, and how often each label occurred, and was missed, in parts."""
+        with self._lock:
+            return self._labels.n_examples, self._labels.rows()
 
     # Over restarts
 
     def save(self) -> None:
         """Write it to its file. If that fails, it is logged, and the file stays as it was."""
         with self._lock:
+            self._put()
             self._kept.labels = self._labels.save()
             content = msgspec.json.encode(self._kept)
             self._kept.labels = []
@@ -202,7 +242,9 @@ def _read(path: Path) -> _Saved:
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         _log.warning("%s is not readable, so monitoring starts anew: %s", path, error)
         return _Saved()
-    if found.version != _VERSION or found.blocks.keys() != _WATCHED.keys() or len(found.labels) != 2:
-        _log.warning("%s is of another version, so monitoring starts anew", path)
+    sums = [*found.history.windows, found.latest.before, found.latest.now]
+    is_whole = all(one is None or one.is_whole for one in sums) and len(found.labels) == 2
+    if found.version != _VERSION or found.blocks.keys() != WATCHED.keys() or not is_whole:
+        _log.warning("%s was written by another version, so monitoring starts anew", path)
         return _Saved()
     return found

@@ -22,7 +22,7 @@ from oplt.service.examples import Example, Name, Rows, as_inputs_of
 from oplt.service.monitoring.windows import KS
 from oplt.validation import Texts
 
-__all__ = ["Budget", "LabelFacts", "Predicted", "predict", "unknown_terms"]
+__all__ = ["Budget", "LabelFacts", "Predicted", "predict", "unknown_terms", "values_of"]
 
 _MOST_CREDIT = 0.25  # seconds of prediction that a pause can save up
 
@@ -134,3 +134,15 @@ def unknown_terms(model: OnlinePLT, predicted: Sequence[Predicted], rows: Rows, 
         features.discard(_core.NONE)
         numbers = np.fromiter(features, dtype=np.int64, count=len(features))
         one.n_features, one.n_unknown = len(features), int(np.count_nonzero(numbers >= n_known))
+
+
+def values_of(one: Predicted) -> dict[str, float]:
+    """Return the values whose changes are detected."""
+    values = {
+        "p1": float(one.hits[0]),
+        "confidence": one.confidence - one.hits[0],
+        "new_labels": float(any(facts.count == 0 for facts in one.labels)),
+    }
+    if one.n_features:
+        values["unknown_features"] = one.n_unknown / one.n_features
+    return values

@@ -24,7 +24,7 @@ _LEARNED_FOR_EACH = 50  # a window also ends after 50 times as many learned exam
 
 
 class Sums(msgspec.Struct):
-    """Sums over a part of the stream. Never changed once they are part of a window."""
+    """Sums over a part of the stream. They do not change once they belong to a window."""
 
     first: int  # positions in the journal
     last: int
@@ -45,11 +45,10 @@ class Sums(msgspec.Struct):
     found_by_age: list[int] = msgspec.field(default_factory=lambda: [0] * len(AGES))
     latencies: dict[int, int] = msgspec.field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        for name, length in _LENGTHS.items():  # of what was read from a file, too
-            if len(getattr(self, name)) != length:
-                msg = f"{name} must have {length} entries"
-                raise ValueError(msg)
+    @property
+    def is_whole(self) -> bool:
+        """Whether all lists have the right length; those of a file may not."""
+        return all(len(getattr(self, name)) == length for name, length in _LENGTHS.items())
 
     def joined(self, later: Sums) -> Sums:
         """Return the sums over this part of the stream and the one after it."""
@@ -176,9 +175,15 @@ class History(msgspec.Struct):
             windows[-1] = windows[-1].joined(part)
             return
         if len(windows) >= _MOST:
-            windows[:] = [windows[i].joined(windows[i + 1]) for i in range(0, _MOST, 2)]
+            pairs = zip(windows[0::2], windows[1::2], strict=True)
+            windows[:] = [one.joined(other) for one, other in pairs]
             self.size *= 2
         windows.append(part)
+
+    def note_latencies(self, more: dict[int, int]) -> None:
+        """Add requests to the last window."""
+        if self.windows:
+            self.windows[-1] = self.windows[-1].with_latencies(more)
 
 
 class Latest(msgspec.Struct):
