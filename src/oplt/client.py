@@ -147,7 +147,7 @@ class Client(_Requests):
         Parameters
         ----------
         examples
-            Pairs (x, labels) or triples (x, labels, weight).
+            Pairs (x, labels), triples (x, labels, weight), or (x, labels, weight, key), with a key for each example.
         batch
             Number of examples per request.
         key
@@ -163,6 +163,15 @@ class Client(_Requests):
             if progress is not None:
                 progress(n_sent)
         return position
+
+    def learn_batch(self, examples: Iterable[Any]) -> list[int]:
+        """Learn examples in a single request, all or none, and return their positions in the journal.
+
+        An example whose key the server has received before keeps its first position.
+        """
+        json, key = _to_learn(list(examples)), uuid.uuid4().hex
+        found: list[int] = self.request("POST", "/learn", json=json, key=key)["positions"]
+        return found
 
     def model(self, *, fingerprint: bool = False) -> dict[str, Any]:
         """Describe the model."""
@@ -240,6 +249,12 @@ class AsyncClient(_Requests):
                 progress(n_sent)
         return position
 
+    async def learn_batch(self, examples: Iterable[Any]) -> list[int]:
+        """Learn examples in a single request; see `Client.learn_batch`."""
+        json, key = _to_learn(list(examples)), uuid.uuid4().hex
+        found: list[int] = (await self.request("POST", "/learn", json=json, key=key))["positions"]
+        return found
+
     async def model(self, *, fingerprint: bool = False) -> dict[str, Any]:
         """Describe the model."""
         found: dict[str, Any] = await self.request("GET", "/model", fingerprint=fingerprint)
@@ -292,7 +307,9 @@ def _predictions(answer: Any) -> list[list[tuple[Label, float]]]:
 
 def _to_learn(examples: list[Any]) -> dict[str, Any]:
     found = []
-    for x, labels, *weight in examples:
+    for x, labels, *more in examples:
         names = [labels] if isinstance(labels, (str, int)) else list(labels)
-        found.append({**_as_input(x), "labels": names, **({"weight": float(weight[0])} if weight else {})})
+        weight = {"weight": float(more[0])} if more else {}
+        key = {"key": str(more[1])} if len(more) > 1 and more[1] is not None else {}
+        found.append({**_as_input(x), "labels": names, **weight, **key})
     return {"examples": found}

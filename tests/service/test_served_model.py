@@ -115,6 +115,47 @@ def test_forgetting_erases_the_example_everywhere(tmp_path: Path) -> None:
             model.forget([10_000])
 
 
+@pytest.mark.parametrize("keep", [(), (0,), (0, 203)])
+def test_forgetting_erases_operations_on_labels_that_nothing_else_has(tmp_path: Path, keep: tuple[int, ...]) -> None:
+    folder = new_folder(tmp_path)
+    secret = Example(features={"a": 1.0}, labels=["secret-label"])
+    known = EXAMPLES[0].labels[0]
+    with served(folder, snapshot_at_end=False) as model:
+        learn_all(model, [*EXAMPLES[:200], secret])
+        model.change_labels(LabelOperation("hide", "secret-label")).result(PATIENCE)
+        model.change_labels(LabelOperation("rename", "secret-label", "secret-name")).result(PATIENCE)
+        until(lambda: model.learned == 203)
+        model.snapshot().result(PATIENCE)
+        model.change_labels(LabelOperation("add", "described", features={"b": 0.1})).result(PATIENCE)
+        model.change_labels(LabelOperation("hide", str(known))).result(PATIENCE)
+        learn_all(model, EXAMPLES[200:300])
+        remove = model.snapshots.remove
+        if keep:
+            model.snapshots.remove = lambda _: None  # type: ignore[method-assign] # as if it were killed before
+        model.forget([201]).result(PATIENCE)
+        learn_all(model, EXAMPLES[300:400])
+        until(lambda: model.snapshots.at(306) is not None)
+        if not keep:
+            until(lambda: model.snapshots.at(203) is None, "the snapshot with the secret is removed")
+        kinds = [(record.kind, record.content is None) for record in model.journal.read(200, 5)]
+        assert kinds == [("learn", True), ("labels", True), ("labels", True), ("labels", False), ("labels", False)]
+        expected = model.model.fingerprint()
+    twin = twin_of(EXAMPLES[:200])
+    twin.labels.add("described", features={"b": 0.1})
+    twin.labels.hide(known)
+    assert twin_of(EXAMPLES[200:400], twin).fingerprint() == expected
+    for info in model.snapshots.list():
+        if keep and info.position not in keep:
+            remove(info)
+    if not keep:
+        for path in (path for path in folder.rglob("*") if path.is_file()):
+            assert b"secret" not in path.read_bytes(), path
+    with served(folder) as model:
+        until(lambda: model.is_ready)
+        assert model.model.fingerprint() == expected
+        assert "secret-name" not in model.model.labels
+
+
 @pytest.mark.parametrize("keep", [(), (0,), (0, 301)])
 def test_forgetting_is_replayed_from_any_snapshot(tmp_path: Path, keep: tuple[int, ...]) -> None:
     """Whether a snapshot from before the request, with the example in it, is left or not."""

@@ -24,6 +24,7 @@ from oplt.predictor import Predictor
 __all__ = ["Browser", "Known"]
 
 _EXAMPLES = 3  # labels by name for each child
+_MOST_EVIDENCE = 1000  # nodes whose features are kept
 _IDF_GROWTH = 1.02  # growth of the number of examples up to which the idf from before is used
 _Floats = npt.NDArray[np.float64]
 _Cells = tuple[npt.NDArray[Any], _Floats]  # ids of features, and their strengths
@@ -32,11 +33,14 @@ _Cells = tuple[npt.NDArray[Any], _Floats]  # ids of features, and their strength
 class Known:
     """What browsers of one model share: arrays about its trees and terms, but no state of the model.
 
-    An index is used as long as its tree has not changed, and document frequencies until the model has learned 2 % more.
+    An index is used as long as its tree has not changed, document frequencies until the model has learned 2 % more, and
+    the features of a node until it learns at all.
     """
 
     def __init__(self) -> None:
         self.indexes: dict[int, TreeIndex] = {}
+        self.evidence: dict[tuple[int, int, int], Evidence] = {}  # by tree, node and number of features
+        self.evidence_at = 0  # the number of examples by then
         self.idf: tuple[int, _Floats] = (0, np.empty(0))  # and the number of examples by then
 
 
@@ -48,7 +52,8 @@ class Browser:
     model
         An `OnlinePLT` or a `PLT`.
     known
-        What earlier browsers of the same model have found out, so that this one need not do it again.
+        What earlier browsers of the same model have found out, so that this one need not do it again. Begin anew with
+        each model object, and after `OnlinePLT.forget`.
 
     Notes
     -----
@@ -107,7 +112,7 @@ class Browser:
             path=index.path(number),
             label=self._label_of(index, number),
             n_labels=int(index.n_labels[number]),
-            features=self._evidence([self._cells(number, tree)], n),
+            features=self._evidence_of(number, tree, n),
             n_children=len(children),
             children=tuple(self._child(index, child) for child in children[offset:stop].tolist()),
         )
@@ -150,6 +155,8 @@ class Browser:
             parts = (*self._state.tree(tree), self._present)
             earlier = self._known.indexes.get(tree)
             index = earlier if earlier is not None and earlier.is_of(*parts) else TreeIndex(*parts)
+            if index is not earlier:
+                self._known.evidence = {}
             self._known.indexes[tree] = self._indexes[tree] = index
         return self._indexes[tree]
 
@@ -218,6 +225,15 @@ class Browser:
         if self._idf is not None and len(self._idf) > 0:  # it may be from before the latest terms
             strengths *= self._idf[np.minimum(ids, len(self._idf) - 1)]
         return ids, strengths
+
+    def _evidence_of(self, node: int, tree: int, n: int) -> Evidence:
+        known, n_examples = self._known, self._state.n_examples
+        if known.evidence_at != n_examples or len(known.evidence) >= _MOST_EVIDENCE:
+            known.evidence, known.evidence_at = {}, n_examples
+        kept = known.evidence
+        if (tree, node, n) not in kept:
+            kept[tree, node, n] = self._evidence([self._cells(node, tree)], n)
+        return kept[tree, node, n]
 
     def _evidence(self, trees: list[_Cells], n: int) -> Evidence:
         if not trees:

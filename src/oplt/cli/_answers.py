@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ from oplt.wording import briefly
 
 if TYPE_CHECKING:
     from oplt.files import Batch
-    from oplt.predictions import Predictions
 
 __all__ = ["FORMATS", "Answers", "format_of"]
 
@@ -90,7 +89,7 @@ class Answers:
             return b""
         return self._row([*self._numbers(["line"]), *self.keep, "labels", "probabilities"])
 
-    def lines(self, found: Predictions, batch: Batch) -> bytes:
+    def lines(self, found: Iterable[Any], batch: Batch) -> bytes:
         """Format one line per example."""
         kept = batch.kept or [{}] * len(batch)
         line = _LINES[self.format]

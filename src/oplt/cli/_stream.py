@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from oplt.files import Batch, Reader
     from oplt.predictor import Predictor
 
-__all__ = ["STANDARD_INPUT", "Stream", "expect_kind", "report_bad_lines", "takes"]
+__all__ = ["STANDARD_INPUT", "Stream", "expect_kind", "expect_taken", "report_bad_lines", "takes"]
 
 STANDARD_INPUT = "-"
 
@@ -154,10 +154,15 @@ def takes(model: Predictor) -> str:
 
 def expect_kind(model: Predictor, path: Path, batch: Batch) -> None:
     """Refuse examples of the wrong kind."""
-    if batch.kind != takes(model):
-        own = "texts" if takes(model) == "text" else "features"
+    expect_taken(takes(model), str(path), batch)
+
+
+def expect_taken(kind: str, name: str, batch: Batch) -> None:
+    """Refuse examples that are not of the kind that the model of this name takes."""
+    if batch.kind != kind:
+        own = "texts" if kind == "text" else "features"
         raise InvalidInputError(
             "model-takes-others",
-            f"this is {_called(batch.kind)}, but the model {path} takes {own}",
+            f"this is {_called(batch.kind)}, but the model {name} takes {own}",
             where=batch.where(0),
         )

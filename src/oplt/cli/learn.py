@@ -29,6 +29,15 @@ from oplt.cli._options import (
     threads_option,
 )
 from oplt.cli._progress import Bar
+from oplt.cli._sending import send
+from oplt.cli._server import (
+    expect_argument,
+    refuse_model,
+    refuse_with_server,
+    refuse_without_server,
+    server_option,
+    server_options,
+)
 from oplt.cli._stream import STANDARD_INPUT, Stream, expect_kind
 from oplt.errors import OpltError
 from oplt.model import OnlinePLT
@@ -38,8 +47,8 @@ __all__ = ["command"]
 
 
 @click.command("learn", cls=Command)
-@click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path))
-@click.argument("data_paths", metavar="DATA...", nargs=-1, required=True, type=click.Path())
+@click.argument("model_path", metavar="MODEL", required=False, type=click.Path(path_type=Path))
+@click.argument("data_paths", metavar="DATA...", nargs=-1, type=click.Path())
 @click.option(
     "--out",
     "-o",
@@ -67,9 +76,16 @@ __all__ = ["command"]
 @threads_option
 @json_option
 @quiet_option
+@server_options("Send the examples to this server, which oplt serve has started; pass only DATA then, no MODEL.")
+@server_option(
+    "--key",
+    metavar="NAME",
+    help="A name for what is sent. The server does not learn the same file again, unless it is sent with another key."
+    "  [default: none; examples from standard input always count]",
+)
 @data_options()
 def command(
-    model_path: Path,
+    model_path: Path | None,
     data_paths: tuple[str, ...],
     out: Path | None,
     force: bool,
@@ -78,6 +94,9 @@ def command(
     wait: float | None,
     threads: int,
     as_json: bool,
+    server: str | None,
+    token_file: Path | None,
+    key: str | None,
     data: DataOptions,
 ) -> None:
     """Update a saved model with more examples, whose labels may be new to it.
@@ -86,12 +105,23 @@ def command(
       oplt learn tags.oplt today.jsonl
       tail -n +1 -f log.jsonl | oplt learn tags.oplt -
       oplt learn tags.oplt today.jsonl --out tags-new.oplt
+      oplt learn --server http://127.0.0.1:8000 today.jsonl
 
     The model file is replaced once all examples have been learned; until then it stays unchanged. Standard input cannot
     be read twice, so when reading from it, the model is also saved every ten minutes (--checkpoint). On Ctrl-C or
     SIGTERM, the model is saved with the examples learned so far. Only one command at a time can update a model; a
     second oplt learn waits for the first to finish.
+
+    With --server, an interrupted command can be repeated, also after a file has grown: examples that the server has
+    already received from the same file are not learned again.
     """
+    if server is not None:
+        _send(_data_for_server(model_path, data_paths), data, skip, server, token_file, key, as_json=as_json)
+        return
+    refuse_without_server()
+    expect_argument("model_path", model_path)
+    expect_argument("data_paths", data_paths)
+    assert model_path is not None  # noqa: S101 (checked just now)
     target = out or model_path
     in_place = target.resolve() == model_path.resolve()
     check_target(target, force=force or in_place, is_model=not in_place, inputs=() if in_place else data_paths)
@@ -116,6 +146,32 @@ def command(
     if as_json:
         print_json({"model": str(target), **updater.values(), "left_out": stream.n_bad})
     exit_if_unusable(updater.model, stream.n_bad)
+
+
+def _data_for_server(first: Path | None, others: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the files to send, and refuse what only a model file allows."""
+    own = "the server keeps the model"
+    refuse_with_server(out=own, force=own, checkpoint=own, wait=own, threads="the server chooses their number")
+    expect_argument("data_paths", first)
+    return (refuse_model(str(first)), *others)
+
+
+def _send(
+    paths: tuple[str, ...],
+    data: DataOptions,
+    skip: int,
+    server: str,
+    token_file: Path | None,
+    key: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    stream = Stream(paths, data, skip=skip)
+    sent = send(stream, paths, server, token_file, key)
+    stream.report_bad_lines()
+    note(sent.summary())
+    if as_json:
+        print_json({**sent.values(), "left_out": stream.n_bad})
 
 
 class _Learning:

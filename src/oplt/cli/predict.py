@@ -5,17 +5,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from oplt._typing import Label
 from oplt.cli._answers import FORMATS, Answers, format_of
-from oplt.cli._console import WrongDataError, note, quiet_option, standard_output
+from oplt.cli._console import WrongDataError, WrongUsageError, note, quiet_option, standard_output
 from oplt.cli._hints import HINTS
 from oplt.cli._options import (
     Command,
@@ -28,7 +28,16 @@ from oplt.cli._options import (
     threshold_option,
 )
 from oplt.cli._progress import Bar
-from oplt.cli._stream import STANDARD_INPUT, expect_kind, report_bad_lines, takes
+from oplt.cli._server import (
+    MOST_LABELS,
+    Server,
+    expect_argument,
+    refuse_model,
+    refuse_with_server,
+    refuse_without_server,
+    server_options,
+)
+from oplt.cli._stream import STANDARD_INPUT, expect_taken, report_bad_lines, takes
 from oplt.compression import by_name
 from oplt.errors import InvalidInputError
 from oplt.persistence import replacing
@@ -36,7 +45,10 @@ from oplt.plt import PLT
 from oplt.wording import number_of
 
 if TYPE_CHECKING:
-    from oplt.files import Reader
+    from typing_extensions import Self  # part of Python since 3.11
+
+    from oplt.files import Batch, Reader
+    from oplt.predictions import Predictions
 
 __all__ = ["command"]
 
@@ -44,8 +56,8 @@ _BATCH = 1024  # examples: few enough for `| head`, many enough for all threads
 
 
 @click.command("predict", cls=Command)
-@click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path))
-@click.argument("data_path", metavar="[DATA]", default=STANDARD_INPUT, type=click.Path())
+@click.argument("model_path", metavar="MODEL", required=False, type=click.Path(path_type=Path))
+@click.argument("data_path", metavar="[DATA]", required=False, type=click.Path())
 @click.option(
     "-k",
     metavar="N",
@@ -97,10 +109,11 @@ _BATCH = 1024  # examples: few enough for `| head`, many enough for all threads
 @force_option
 @threads_option
 @quiet_option
+@server_options("Predict with the model of this server, which oplt serve has started; pass only DATA then, no MODEL.")
 @data_options(with_labels=False)
 def command(
-    model_path: Path,
-    data_path: str,
+    model_path: Path | None,
+    data_path: str | None,
     k: int | None,
     threshold: Any,
     beam: int | None,
@@ -111,6 +124,8 @@ def command(
     to_separator: str,
     force: bool,
     threads: int,
+    server: str | None,
+    token_file: Path | None,
     data: DataOptions,
 ) -> None:
     """Predict labels for examples.
@@ -125,6 +140,7 @@ def command(
       echo "Heap overflow in Linux" | oplt predict tags.oplt --format text
       oplt predict tags.oplt new.csv --keep id,text --out tagged.csv
       tail -f log.jsonl | oplt predict tags.oplt
+      oplt predict --server http://127.0.0.1:8000 new.jsonl
 
     The output has one line per example, in the order of the input, with the most probable label first:
     {"labels": ["kernel", "linux"], "probabilities": [0.9, 0.4]}. CSV and TSV output has the columns labels and
@@ -134,32 +150,98 @@ def command(
     """
     keep = data.columns(with_labels=False).keep
     answers = Answers(to_format or format_of(out), keep, to_separator, numbered=data.on_error == "skip")
+    if server is None:
+        refuse_without_server()
+        expect_argument("model_path", model_path)
+        path = data_path or STANDARD_INPUT
+    else:
+        path = _data_for_server(model_path, data_path, k, threshold)
     if out is not None:
-        check_target(out, force=force, inputs=[model_path, data_path])
-    model = PLT.load(model_path, threads=threads)
-    allowed, denied = (None if path is None else _listed(path, model) for path in (allow, deny))
-    if data_path == STANDARD_INPUT and sys.stdin.isatty():
-        data = _at_a_terminal(model, data)
+        check_target(out, force=force, inputs=[*([model_path] if model_path else []), path])
+    source: _Source = _Local(model_path, threads) if server is None and model_path else Server(str(server), token_file)
+    with source:
+        allowed, denied = (None if file is None else source.listed(file) for file in (allow, deny))
+        question: dict[str, Any] = {"threshold": threshold, "allow": allowed, "deny": denied}
+        question |= {} if beam is None else {"beam": beam}
+        _predict(source, path, data, out, answers, lambda batch: source.predict(batch, k, **question))
+
+
+class _Local:
+    """A model of a file, as `Server` is one of a server."""
+
+    def __init__(self, path: Path, threads: int) -> None:
+        self.address = str(path)
+        self._model = PLT.load(path, threads=threads)
+        self.takes = takes(self._model)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def predict(self, batch: Batch, k: int | None, **options: Any) -> Predictions:
+        """Predict the labels of a batch."""
+        return self._model.predict_many(batch.X, k, **options)
+
+    def listed(self, path: Path) -> list[Label]:
+        """Read a list of labels."""
+        labels = self._model.labels.read(path)
+        if not any(label in self._model.labels for label in labels):
+            note(f"{path}: the model knows none of these {number_of(len(labels), 'label')}.")
+        return labels
+
+
+_Source: TypeAlias = "_Local | Server"
+
+
+def _data_for_server(first: Path | None, second: str | None, k: int | None, threshold: Any) -> str:
+    """Return what to predict with a server, and refuse what only a model file allows."""
+    refuse_with_server(beam="the server chooses the beam width", threads="the server chooses the number of threads")
+    path = refuse_model(STANDARD_INPUT if first is None else str(first))
+    if second is not None:
+        msg = f"with --server, one DATA is passed and no MODEL, got {path} and {second}"
+        raise WrongUsageError(msg)
+    if threshold == "tuned":
+        msg = "--threshold tuned cannot be combined with --server: pass a probability"
+        raise WrongUsageError(msg)
+    if k is not None and k > MOST_LABELS:
+        msg = f"-k: a server predicts at most {MOST_LABELS:,} labels per example, got {k}"
+        raise WrongUsageError(msg)
+    return path
+
+
+def _predict(
+    source: _Source,
+    path: str,
+    data: DataOptions,
+    out: Path | None,
+    answers: Answers,
+    predict: Callable[[Batch], Iterable[Any]],
+) -> None:
+    """Predict all examples, and write the answers."""
+    if path == STANDARD_INPUT and sys.stdin.isatty():
+        data = _at_a_terminal(source.takes, data)
     try:
-        opened = _reader(data, data_path, model)
+        opened = _reader(data, path, source.takes)
     except InvalidInputError as error:
-        if error.code != "no-examples" or data_path != STANDARD_INPUT:  # a pipe may bring nothing
+        if error.code != "no-examples" or path != STANDARD_INPUT:  # a pipe may bring nothing
             raise
-        with _written(out, live=is_live(data_path)) as file:
+        with _written(out, live=is_live(path)) as file:
             file.write(answers.header())
         note("There is no example.")
         return
     with (
         opened as reader,
-        _written(out, live=is_live(data_path)) as file,
+        _written(out, live=is_live(path)) as file,
         Bar("Predicting", wanted=out is not None or not sys.stdout.isatty()) as bar,  # else the output shows progress
     ):
         file.write(answers.header())
-        unseen = set(keep)
+        unseen = set(answers.keep)
         for batch in reader:
-            expect_kind(model, model_path, batch)
-            found = model.predict_many(batch.X, k, threshold=threshold, beam=beam, allow=allowed, deny=denied)
-            file.write(answers.lines(found, batch))
+            if source.takes is not None:
+                expect_taken(source.takes, source.address, batch)
+            file.write(answers.lines(predict(batch), batch))
             file.flush()
             unseen = {name for name in unseen if all(fields[name] is None for fields in batch.kept or [])}
             if bar.is_due:
@@ -169,25 +251,18 @@ def command(
     report_bad_lines(reader.skipped.count, reader.skipped.errors)
 
 
-def _listed(path: Path, model: PLT) -> list[Label]:
-    labels = model.labels.read(path)
-    if not any(label in model.labels for label in labels):
-        note(f"{path}: the model knows none of these {number_of(len(labels), 'label')}.")
-    return labels
-
-
-def _at_a_terminal(model: PLT, data: DataOptions) -> DataOptions:
+def _at_a_terminal(kind: str | None, data: DataOptions) -> DataOptions:
     """Assume texts for a model of texts, so that an interactive user need not pass a format."""
-    is_text = data.format == "text" or (data.format is None and takes(model) == "text")
+    is_text = data.format == "text" or (data.format is None and kind == "text")
     note(f"Type one {'text' if is_text else 'example'} per line; press Ctrl-D to end.")
     return replace(data, format="text") if is_text else data
 
 
-def _reader(data: DataOptions, path: str, model: PLT) -> Reader:
+def _reader(data: DataOptions, path: str, kind: str | None) -> Reader:
     try:
         return data.read(path, with_labels=False, batch=_BATCH)
     except InvalidInputError as error:
-        if takes(model) == "text" and error.code == "format-not-told":
+        if kind == "text" and error.code == "format-not-told":
             hint = f"{HINTS[error.code]} If each line is a text, pass --format text."
             raise WrongDataError(str(error.with_hint(hint))) from None
         raise

@@ -94,8 +94,15 @@ class JournalReading:
         )
         return [position for (position,) in found]
 
+    def label_operations(self, until: int) -> list[tuple[int, bytes]]:
+        """Return the operations on labels up to a position, without those that were erased."""
+        return self._query(
+            "SELECT position, content FROM records WHERE position <= ? AND kind = 'labels' AND content IS NOT NULL",
+            (until,),
+        )
+
     def forgotten_positions(self, until: int, forgotten_after: int) -> list[tuple[int, int]]:
-        """Return the examples up to a position that a record after `forgotten_after` forgot, each with that record."""
+        """Return the records up to a position that a record after `forgotten_after` erased, each with that record."""
         return self._query(
             "SELECT position, forgotten FROM records WHERE forgotten > ? AND position <= ?", (forgotten_after, until)
         )

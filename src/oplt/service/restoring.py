@@ -27,6 +27,7 @@ __all__ = [
     "examples_of",
     "is_tainted",
     "learn",
+    "lost_operations",
     "newest_usable",
     "numbers_of",
     "restore",
@@ -86,9 +87,10 @@ def open_snapshot(store: SnapshotStore, journal: Journal, info: SnapshotInfo, th
         return None
     lineage = journal.lineage(info.position)
     since = [p for p, _ in journal.forgotten_positions(info.position, info.position) if p in lineage]
-    if since:
-        _log.info("snapshot %d forgets %d examples again", info.position, len(since))
-        model.forget(numbers_of(journal, model, since, info.position, forgotten_after=info.position))
+    numbers = numbers_of(journal, model, since, info.position, forgotten_after=info.position) if since else []
+    if numbers:
+        _log.info("snapshot %d forgets %d examples again", info.position, len(numbers))
+        model.forget(numbers)
     return model
 
 
@@ -108,6 +110,22 @@ def numbers_of(
     place = {position: i for i, position in enumerate(in_model)}
     first = model.n_examples - len(in_model)
     return [first + place[position] for position in positions if position in place]
+
+
+def lost_operations(journal: Journal, model: OnlinePLT, until: int) -> list[int]:
+    """Return the positions of operations on labels that the model at position `until` no longer has.
+
+    After examples have been forgotten, a model is one that never learned them. Operations on labels that only these
+    examples had were not possible in it; their records hold the names of these labels, so they are erased as well.
+    """
+    lineage = journal.lineage(until)
+    kept = {(one.kind, one.label, one.other) for one in model.labels.operations}
+    lost = []
+    for position, content in journal.label_operations(until):
+        one = json.loads(content)
+        if position in lineage and (one["kind"], one["label"], one.get("other")) not in kept:
+            lost.append(position)
+    return lost
 
 
 def restore(store: SnapshotStore, journal: Journal, position: int, threads: int) -> OnlinePLT:

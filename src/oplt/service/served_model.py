@@ -35,6 +35,7 @@ from oplt.service.restoring import (
     apply_labels,
     examples_of,
     learn,
+    lost_operations,
     newest_usable,
     numbers_of,
     restore,
@@ -369,6 +370,7 @@ class ServedModel:
             self._learned = record.position
         self._waiting.reached(self._learned)
         if record.kind != "labels":
+            self.browsed = Known()
             self.snapshot()
 
     def _change_labels(self, record: Record) -> None:
@@ -391,7 +393,7 @@ class ServedModel:
                 self.model.forget(numbers)
             self._learned = record.position
         self.monitor.keep_known(self.model)
-        self._mark(positions, record.position)
+        self._mark([*positions, *lost_operations(self.journal, self.model, before)], record.position)
 
     def _mark(self, positions: list[int], by: int) -> None:
         """Mark records as forgotten. If a crash prevents it, the next start applies the present record again."""
