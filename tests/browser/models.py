@@ -16,6 +16,12 @@ SMALL: list[tuple[str, list[str]]] = [
     ("password in the log file", ["secrets"]),
 ] * 20
 
+# Names that must be shown as they are: an emoji, one that joiners make of three, and a word whose script needs one
+PLAIN = [
+    "\U0001f4a5 and é",
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+]
 HOSTILE = [
     "<img src=x onerror=alert(1)>",
     '"><script>alert(1)</script>',
@@ -31,7 +37,7 @@ HOSTILE = [
     "\u3164",
     "__proto__",
     "constructor",
-    "\U0001f4a5 and é",
+    *PLAIN,
     "x" * 10_000,
     "many words " * 900 + "end",
 ]

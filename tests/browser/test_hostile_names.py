@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Watched, address
-from tests.browser.models import HOSTILE, learn
+from tests.browser.models import HOSTILE, PLAIN, learn
 from tests.browser.views import go, is_too_wide, predict
 from tests.service.processes import serving
 from tests.service.running import new_folder, served
@@ -46,6 +46,7 @@ def test_every_view_shows_them_safely(open_page: Watched, hostile: str) -> None:
     assert all(text.strip() for text in shown)
     assert max(map(len, shown)) < 200
     assert not any(c in text for text in shown for c in "\u202e\u2067\u200b\u3164\t")
+    assert set(PLAIN) <= {text.strip() for text in shown}
     assert any("line↵break↵↵and⇥tab" in text for text in shown)
     assert (markup(page), is_too_wide(page)) == (0, False)
     go(page, hostile, "tree")

@@ -7,8 +7,12 @@ import { element } from "./elements.js";
 import { atLabel } from "./address.js";
 
 const LONGEST = 80; // characters that are shown in a list
+// Joiners between letters of scripts that need them, and between emoji, are left as they are.
+const JOINED = "(?<=[\\p{Script=Arabic}\\p{M}\\p{Extended_Pictographic}])[\\u200c\\u200d](?=[\\p{L}\\p{Extended_Pictographic}])";
 // Characters that cannot be seen or that act on others, and white space that is not a single space between words.
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\u2800]|(?! )\p{Zs}|^ +| +$| {2,}/gu;
+const UNSEEN = new RegExp(
+  `(?!${JOINED})[\\p{Cc}\\p{Cf}\\p{Co}\\p{Cn}\\p{Cs}\\p{Zl}\\p{Zp}\\u115f\\u1160\\u3164\\uffa0\\u2800]|^[\\ufe00-\\ufe0f\\u034f]|(?! )\\p{Zs}|^ +| +$| {2,}`, "gu",
+);
 const SIGNS = { "\n": "↵", "\r": "↵", "\t": "⇥" };
 
 function signOf(found) {
