@@ -10,7 +10,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 CORE_FILES := CMakeLists.txt $(filter-out cpp/tests/%,$(wildcard cpp/*/*))
-PACKAGE_FILES := pyproject.toml $(shell find src -name '*.py' -o -name '*.html' -o -name py.typed)
+PACKAGE_FILES := pyproject.toml $(shell find src -name '*.py' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.svg' -o -name py.typed)
 
 CPP_FILES := $(wildcard cpp/*/*.cpp cpp/*/*.hpp)
 
@@ -36,8 +36,9 @@ demo: build  ## Watch a model learn from a stream in which new labels keep appea
 	$(BIN)/oplt demo
 
 .PHONY: test
-test: build test-cpp  ## Build, then run the Python tests, the C++ tests, the doctests, the README's snippets and the tests with Annif.
+test: build test-cpp  ## Build, then run the Python tests, the C++ tests, the doctests, the README's snippets, and the tests with a browser and with Annif.
 	$(BIN)/python -m pytest
+	$(MAKE) --no-print-directory test-browser
 	$(MAKE) --no-print-directory test-annif
 
 $(ANNIF)/tools: pyproject.toml
@@ -58,6 +59,21 @@ $(ANNIF)/package: $(ANNIF)/tools $(VENV)/package
 .PHONY: test-annif
 test-annif: $(ANNIF)/package  ## Test the backend for Annif, in an environment of its own, build/annif.
 	$(ANNIF)/bin/python -m pytest tests/adapters/test_annif.py
+
+$(VENV)/browser: $(VENV)/tools
+	$(BIN)/python -m pip install -q --group browser
+	touch $@
+
+.PHONY: test-browser
+test-browser: build $(VENV)/browser  ## Test the page of the server in Chromium, which root gets from Debian if it is missing.
+	@if ! command -v chromium chromium-browser google-chrome > /dev/null; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium > /dev/null; \
+	  else \
+	    echo "make test-browser needs Chromium; on Debian: sudo apt-get install chromium" >&2; exit 1; \
+	  fi; \
+	fi
+	$(BIN)/python -m pytest tests/browser
 
 .PHONY: test-cpp
 test-cpp:

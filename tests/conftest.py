@@ -5,6 +5,7 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,6 +21,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("oplt")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the tests that need a browser unless they are asked for, as `make test-browser` does."""
+    is_asked_for = any("browser" in Path(argument.partition("::")[0]).parts for argument in config.args)
+    return True if collection_path.name == "browser" and not is_asked_for else None
 
 
 @pytest.fixture

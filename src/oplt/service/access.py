@@ -38,7 +38,11 @@ def allowed(tokens: Tokens | None, authorization: str, scope: str | None) -> str
             "token-missing", "the request has no valid token", hint='Send the header "Authorization: Bearer TOKEN".'
         )
     if not token.allows(scope):
-        raise ForbiddenError("token-not-sufficient", f"the token {token.name!r} does not allow this", got=scope)
+        raise ForbiddenError(
+            "token-not-sufficient",
+            f"the token {token.name!r} does not allow this",
+            hint=f"It takes a token with the scope {scope}.",
+        )
     return token.name
 
 

@@ -21,6 +21,7 @@ from oplt.service.direct import Direct
 from oplt.service.errors import NotFoundError
 from oplt.service.limits import Limits
 from oplt.service.metrics import Metrics
+from oplt.service.page_files import PageFiles
 from oplt.service.routes import journal, learning, models, predicting, server, tree
 from oplt.service.served_model import ServedModel
 from oplt.service.tokens import Tokens
@@ -111,5 +112,5 @@ def make_app(
         ),
         logging_config=None,
     )
-    direct = Direct(app, served, tokens, app.state.pool, max_body)
+    direct = Direct(PageFiles(app), served, tokens, app.state.pool, max_body)
     return Limits(direct, metrics, timeout=timeout, only_loopback=tokens is None)

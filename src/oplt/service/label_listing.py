@@ -12,12 +12,13 @@ import numpy.typing as npt
 
 from oplt import _core
 from oplt._typing import IdArray
+from oplt.labels import LabelInfo
 from oplt.service.examples import Name
 from oplt.service.monitoring import LabelCounts, Monitor
 from oplt.service.served_model import ServedModel
 from oplt.service.structs import LabelAnswer, LabelsAnswer, RecentLabel
 
-__all__ = ["Order", "describe_labels", "list_labels"]
+__all__ = ["Order", "describe_labels", "list_labels", "recent_label"]
 
 Order: TypeAlias = Literal["arrival", "newest", "examples", "wrong", "drift"]
 _Floats: TypeAlias = npt.NDArray[np.float64]
@@ -93,6 +94,12 @@ def describe_labels(state: _core.ModelState, ids: IdArray, monitor: Monitor) -> 
         recent = _recent(counts, n_recent, n, state.n_examples)
         found.append(LabelAnswer(name, n, first if n else None, last if n else None, hidden, further, recent))
     return found
+
+
+def recent_label(served: ServedModel, info: LabelInfo) -> RecentLabel | None:
+    """Describe what the latest examples say about a label; None if there are none yet."""
+    n_recent, known = served.monitor.recent_labels([info.label, *info.aliases])
+    return _recent(LabelCounts.total(list(known.values())), n_recent, info.n_examples, served.model.n_examples)
 
 
 def _recent(counts: LabelCounts, n_recent: int, n: int, n_examples: int) -> RecentLabel | None:

@@ -14,6 +14,7 @@ from oplt.errors import InvalidInputError
 from oplt.plt import PLT
 from oplt.service.answers import ERRORS
 from oplt.service.errors import NotFoundError
+from oplt.service.label_listing import recent_label
 from oplt.service.routes._common import Served, in_thread
 from oplt.service.served_model import ServedModel
 from oplt.service.structs_tree import (
@@ -69,6 +70,7 @@ def _described(served: ServedModel, name: str) -> LabelPageAnswer:
         last=info.last,
         hidden=info.hidden,
         aliases=list(info.aliases),
+        recent=recent_label(served, info),
         path=[PathAnswer(number, list(nodes)) for number, nodes in view.paths],
         words=list(view.features.positive),
         against=list(view.features.negative),
