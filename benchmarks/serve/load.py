@@ -5,7 +5,8 @@
     OPLT_DATA=... python benchmarks/serve/load.py nvd-cpe
 
 A model learns a part of the data set and is served; the rest is sent to it. Latencies are counted from the time at
-which a request was due, so a request that waits behind another one counts in full.
+which a request was due, so a request that waits behind another one counts in full. Pauses of this process itself, in
+which the machine did something else, count as well and are printed for comparison.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import httpx
 import numpy as np
@@ -31,6 +32,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 from data import load, part
 
 CONNECTIONS = 32
+_TICK = 0.002  # seconds
 
 
 class Connection:
@@ -89,6 +91,27 @@ async def at_rate(connections: list[Connection], path: str, bodies: Sequence[byt
     return latencies
 
 
+class Pauses:
+    """Notes for how long this process did not run although it wanted to."""
+
+    async def __aenter__(self) -> Self:
+        self._seconds: list[float] = []
+        self._task = asyncio.create_task(self._run())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+
+    async def _run(self) -> None:
+        while True:
+            begin = time.perf_counter()
+            await asyncio.sleep(_TICK)
+            self._seconds.append(time.perf_counter() - begin - _TICK)
+
+    def __str__(self) -> str:
+        return percentiles(self._seconds)
+
+
 async def as_fast_as_possible(connections: list[Connection], path: str, bodies: Sequence[bytes]) -> float:
     """Send requests, each connection one after the other; returns requests per second."""
     rest = iter(bodies)
@@ -128,14 +151,20 @@ async def latencies_of(server: Server, questions: list[bytes], arguments: argpar
     n = int(arguments.rate * arguments.seconds)
     asked = [questions[i % len(questions)] for i in range(n)]
     await at_rate(connections, "/v1/predict", asked[:500], arguments.rate)  # warms up
-    idle = await at_rate(connections, "/v1/predict", asked, arguments.rate)
-    print(f"predict at {arguments.rate:g}/s, idle: {percentiles(idle)}", flush=True)
+    async with Pauses() as pauses:
+        idle = await at_rate(connections, "/v1/predict", asked, arguments.rate)
+    print(f"predict at {arguments.rate:g}/s, idle: {percentiles(idle)} (pauses of this process: {pauses})", flush=True)
     others = await opened(server.url, 8)
     bodies = learning(to_learn, 10)[: int(arguments.learn_rate * arguments.seconds / 10)]
     learner = asyncio.create_task(at_rate(others, "/v1/learn", bodies, arguments.learn_rate / 10))
-    busy = await at_rate(connections, "/v1/predict", asked, arguments.rate)
+    async with Pauses() as pauses:
+        busy = await at_rate(connections, "/v1/predict", asked, arguments.rate)
     acknowledged = await learner
-    print(f"predict at {arguments.rate:g}/s, learning {arguments.learn_rate:g}/s: {percentiles(busy)}", flush=True)
+    print(
+        f"predict at {arguments.rate:g}/s, learning {arguments.learn_rate:g}/s: {percentiles(busy)}"
+        f" (pauses of this process: {pauses})",
+        flush=True,
+    )
     print(f"  acknowledgement of batches of 10 meanwhile: {percentiles(acknowledged)}", flush=True)
 
 
