@@ -28,7 +28,8 @@ from oplt.service.structs_tree import (
 
 __all__ = ["label_page", "tree"]
 
-_Label = Annotated[str, QueryParameter(min_length=1, max_length=10_000, description="The name of the label.")]
+# Names may be as long as an address may be: the HTTP parser refuses those above 64 kB by itself.
+_Label = Annotated[str, QueryParameter(min_length=1, description="The name of the label.")]
 _Tree = Annotated[int, QueryParameter(ge=0, le=2**31)]
 _Node = Annotated[int | None, QueryParameter(ge=0, le=2**32, description="The root if it is left out.")]
 _Offset = Annotated[int, QueryParameter(ge=0, le=2**40)]
