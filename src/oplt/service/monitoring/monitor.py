@@ -8,8 +8,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +32,7 @@ _PART = 20  # predicted examples that are put into the windows together, which s
 _MEASURE = 1.0  # seconds between two measurements of memory, each of which takes about 0.1 ms
 
 
-@dataclass(frozen=True)
+@dataclass
 class Noted:
     """What was noted just before examples are learned."""
 
@@ -88,25 +87,23 @@ class Monitor:
         """Predict some of the examples that are learned next, and note how much the model knows."""
         if self._is_broken:
             return None
-        with self._safely():
+        try:
             n = self._budget.affordable()
             begin = time.monotonic()
             predicted = predict(model, examples, rows, n) if n else []
-            return Noted(time.time(), time.monotonic() - begin, model.n_labels, model.n_features, predicted)
-        return None
+            n_features = model.n_features if predicted else 0
+            return Noted(time.time(), time.monotonic() - begin, model.n_labels, n_features, predicted)
+        except Exception:  # noqa: BLE001 (whatever it is, learning goes on)
+            self._stop()
+            return None
 
     def after(
-        self, model: OnlinePLT, noted: Noted | None, examples: Sequence[Example], rows: Rows, *, first: int, last: int
+        self, model: OnlinePLT, noted: Noted, examples: Sequence[Example], rows: Rows, *, first: int, last: int
     ) -> None:
         """Count examples that have been learned; `first` and `last` are positions."""
-        if noted is None:
-            return
-        with self._safely():
-            state = model._state()
-            names = state.label_names(state.find_labels([label for one in examples for label in one.labels]))
-            new_labels = state.n_labels - noted.n_labels
-            del state
-            begin = time.monotonic()
+        begin = time.monotonic()
+        try:
+            new_labels = model.n_labels - noted.n_labels
             if begin - self._measured > _MEASURE:
                 self._measured, self._memory = begin, model.memory_bytes
             if noted.predicted:
@@ -118,12 +115,18 @@ class Monitor:
                 part.last, part.end = last, time.time()
                 part.n_learned += len(examples)
                 part.new_labels += new_labels
-                self._labels.add(len(examples), names)
+                self._labels.add(len(examples), [label for one in examples for label in one.labels])
                 self._count(part, noted, first)
                 if part.is_full(_PART):
                     self._put()
-            spent = noted.spent + (time.monotonic() - begin if noted.predicted else 0.0)
-            self._budget.spend(spent, len(noted.predicted))
+        except Exception:  # noqa: BLE001 (as above)
+            self._stop()
+        spent = noted.spent + (time.monotonic() - begin if noted.predicted else 0.0)
+        self._budget.spend(spent, len(noted.predicted))
+
+    def _stop(self) -> None:
+        self._is_broken = True
+        _log.exception("%s: monitoring has stopped until the next start", self._path.parent.name)
 
     def keep_known(self, model: OnlinePLT) -> None:
         """Drop the names of labels that the model has forgotten."""
@@ -131,19 +134,11 @@ class Monitor:
         with self._lock:
             self._labels.keep(lambda label: state.find_label(label) is not None)
 
-    @contextmanager
-    def _safely(self) -> Iterator[None]:
-        """Learning goes on, whatever happens here."""
-        try:
-            yield
-        except Exception:  # noqa: BLE001 (it is logged)
-            self._is_broken = True
-            _log.exception("%s: monitoring has stopped until the next start", self._path.parent.name)
-
     def _count(self, part: Sums, noted: Noted, first: int) -> None:
         for one in noted.predicted:
             _count(part, one)
-            self._labels.add_prediction((facts.label, facts.is_found) for facts in one.labels)
+            for facts in one.labels:
+                self._labels.add_prediction(facts.label, is_found=facts.is_found)
             for of, value in values_of(one).items():
                 found = self._detectors[of].add(value, first + one.row, noted.begin)
                 if found is not None:
