@@ -78,6 +78,21 @@ def test_a_call_can_be_repeated_with_its_key(url: str, model: ServedModel) -> No
     assert model.journal.last == 401
 
 
+def test_examples_may_have_keys_of_their_own(url: str, model: ServedModel) -> None:
+    examples = [(x, labels, 1.0, f"key-{i}") for i, (x, labels) in enumerate(PAIRS[:10])]
+
+    async def again() -> list[int]:
+        async with AsyncClient(url) as client:
+            return await client.learn_batch(examples[5:])
+
+    with Client(url) as client:
+        assert client.learn_batch(examples[:6]) == [1, 2, 3, 4, 5, 6]
+        assert client.learn_batch(examples[4:8]) == [5, 6, 7, 8]
+        assert asyncio.run(again()) == [6, 7, 8, 9, 10]
+        assert client.learn_many(examples, batch=3) == 10
+    assert model.journal.last == 10
+
+
 def test_errors_have_codes(url: str) -> None:
     with Client(url) as client:
         with pytest.raises(ServerError) as refused:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -166,6 +167,45 @@ def test_a_follower_that_differs_raises_an_alarm(tmp_path: Path) -> None:
             until(lambda: not is_ready(follower.url), "the alarm")
             assert 'oplt_diverged{model="copy"} 1.0' in httpx.get(f"{follower.url}/metrics").text
             assert "has diverged" in (tmp_path / "log2").read_text()
+
+
+def test_a_follower_that_was_away_for_too_long_says_what_to_do(tmp_path: Path) -> None:
+    pairs = [(one.features, one.labels) for one in stream(400)]
+    leading = [tmp_path / "m.oplt", "--new", "features", "--keep-journal", 10, "--keep-snapshots", 2]
+    log = tmp_path / "log2"
+    with process(*leading, log=tmp_path / "log") as leader, Client(leader.url) as client:
+        following = [tmp_path / "copy.served", "--follow", leader.url]
+
+        def learn(begin: int, end: int) -> None:
+            client.predict_one(pairs[0][0], read_after=client.learn_many(pairs[begin:end]))
+            client.request("POST", "/snapshots")
+
+        learn(0, 100)
+        with process(*following, log=log) as follower:
+            until(lambda: is_ready(follower.url))
+            assert follower.stop() == 0
+        for begin in (100, 200, 300):
+            learn(begin, begin + 100)
+        until(lambda: client.request("GET", "/journal", after=399)["first"] > 101, "the retention rule")
+        with (
+            process(*following, log=log) as follower,
+            Client(follower.url) as copy,
+        ):
+            until(lambda: not is_ready(follower.url), "the alarm")
+            said = copy.model()["diverged"]
+            assert "the leader no longer has the record after 100" in said
+            assert "remove the folder of this follower to start anew" in said
+            assert said in log.read_text()
+            assert len(copy.predict_one(pairs[0][0])) == 5  # it still answers
+            follower.stop()
+        shutil.rmtree(tmp_path / "copy.served")
+        with (
+            process(*following, log=log) as follower,
+            Client(follower.url) as copy,
+        ):
+            until(lambda: copy.model()["position"] == 400, "the follower")
+            expected = client.model(fingerprint=True)["fingerprint"]
+            assert copy.model(fingerprint=True)["fingerprint"] == expected
 
 
 def test_tokens_are_required_beyond_the_loopback_address(tmp_path: Path) -> None:

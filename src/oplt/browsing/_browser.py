@@ -128,7 +128,9 @@ class Browser:
         return LabelView(
             label=self._names([found])[0],
             paths=tuple((tree, indexes[tree].path(leaf)) for tree, leaf in known),
-            features=self._evidence([self._cells(leaf, tree) for tree, leaf in known], n),
+            features=self._evidence_of(known[0][1], known[0][0], n)
+            if len(known) == 1
+            else self._evidence([self._cells(leaf, tree) for tree, leaf in known], n),
             operations=tuple(self._operations(found)),
         )
 

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 from oplt.service.errors import JournalError, RefusedError
 
-__all__ = ["NewRecord", "Record", "connect", "insert", "prepare", "read_last", "rows_to_records"]
+__all__ = ["NewRecord", "Record", "connect", "expect_whole", "insert", "prepare", "read_last", "rows_to_records"]
 
 _FORMAT = "1"
+_CHECKED = 1 << 28  # bytes of the largest file that is checked as a whole when it is opened
 _BUSY = 10.0  # seconds; readers never hold the file for long
 
 _TABLES = """
@@ -85,6 +86,19 @@ class Record(NamedTuple):
 def connect(path: Path) -> sqlite3.Connection:
     """Open a connection that leaves transactions to the caller and may be closed by any thread."""
     return sqlite3.connect(path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+
+
+def expect_whole(connection: sqlite3.Connection, path: Path) -> None:
+    """Check the structure of a file, so that no damage makes records disappear unnoticed.
+
+    It takes about 0.3 s per 100 MB. Larger files are only checked where they are read: the checksum of each record, and
+    that none is missing between two others.
+    """
+    if path.stat().st_size > _CHECKED:
+        return
+    found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if found != "ok":
+        raise sqlite3.DatabaseError(found)
 
 
 def prepare(

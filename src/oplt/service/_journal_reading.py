@@ -83,7 +83,10 @@ class JournalReading:
     def rollbacks(self) -> list[Rollback]:
         """Return all rollbacks, in order."""
         found = self._query("SELECT position, content FROM records WHERE kind = 'rollback' ORDER BY position")
-        return [Rollback(position, int(content)) for position, content in found]
+        try:
+            return [Rollback(position, int(content)) for position, content in found]
+        except (TypeError, ValueError) as error:
+            raise self._damaged(error) from error
 
     def learned_positions(self, since: int, until: int, forgotten_after: int) -> list[int]:
         """Return the positions of examples, except those that were forgotten by a record up to `forgotten_after`."""

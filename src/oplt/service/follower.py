@@ -140,7 +140,10 @@ class Follower:
                 self._step()
             except (httpx.HTTPError, msgspec.MsgspecError) as error:
                 if isinstance(error, httpx.HTTPStatusError) and error.response.status_code == 404:
-                    self._diverge("the leader no longer has the next record; remove the folder to start anew")
+                    self._diverge(
+                        f"the leader no longer has the record after {self._served.journal.last:,}, the last one of this"
+                        " follower; remove the folder of this follower to start anew from the leader's newest snapshot"
+                    )
                     continue
                 _log.warning("the leader cannot be read: %s", _in_words(error))
                 self._stopped.wait(_PAUSE)

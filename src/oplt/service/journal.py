@@ -24,7 +24,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from oplt.service._journal_file import NewRecord, Record, connect, insert, prepare, read_last, rows_to_records
+from oplt.service._journal_file import (
+    NewRecord,
+    Record,
+    connect,
+    expect_whole,
+    insert,
+    prepare,
+    read_last,
+    rows_to_records,
+)
 from oplt.service._journal_reading import JournalReading
 from oplt.service.errors import JournalError
 
@@ -82,7 +91,7 @@ class Journal(JournalReading):
         self._unflushed_since: float | None = None
         self._has_erased = False
         self._connection = self._open()
-        self.id = str(self._connection.execute("SELECT value FROM meta WHERE name = 'id'").fetchone()[0])
+        self.id = self._identity()
         self._thread = threading.Thread(target=self._work, name="oplt-journal", daemon=True)
         self._thread.start()
 
@@ -182,16 +191,24 @@ class Journal(JournalReading):
     def _open(self) -> sqlite3.Connection:
         try:
             connection = connect(self.path)
+            expect_whole(connection, self.path)
             synchronous = "FULL" if self.durability == "full" else "NORMAL"
             identity, begin = self._start
             prepare(connection, self.path, synchronous=synchronous, identity=identity, begin=begin)
             self._last = read_last(connection)
         except sqlite3.OperationalError as error:
             raise self._not_writable(error) from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter: a message that quotes damaged bytes
             raise self._damaged(error) from error
         self._positions: list[int] = []  # of the records that the present transaction adds
         return connection
+
+    def _identity(self) -> str:
+        try:
+            return str(self._connection.execute("SELECT value FROM meta WHERE name = 'id'").fetchone()[0])
+        except (sqlite3.DatabaseError, TypeError) as error:
+            self._connection.close()
+            raise self._damaged(error) from error
 
     def _work(self) -> None:
         while True:

@@ -25,6 +25,7 @@ from oplt.service.snapshots import SnapshotInfo, SnapshotStore
 __all__ = [
     "apply_labels",
     "examples_of",
+    "expect_journal",
     "is_tainted",
     "learn",
     "lost_operations",
@@ -58,6 +59,20 @@ def rows_of(model: OnlinePLT, examples: Sequence[Example]) -> Rows:
 def learn(model: OnlinePLT, rows: Rows) -> None:
     """Learn examples that were valid when they entered the journal, whatever the state of the model is."""
     model._learn(rows.inputs, rows.labels, rows.weights)
+
+
+def expect_journal(store: SnapshotStore, journal: Journal) -> None:
+    """Refuse an empty journal beside snapshots of a later position: it was removed or emptied, and is not a new one."""
+    ahead = [info.position for info in store.list() if info.position > journal.last]
+    if ahead and journal.last == 0:
+        raise JournalError(
+            "journal-damaged",
+            f"the journal is empty, but there is a snapshot of position {max(ahead):,}",
+            where=str(journal.path),
+            hint="Restore the journal from a copy, or serve a copy of the snapshot's model file in a new folder.",
+        )
+    if ahead:
+        _log.warning("%s ends at %d; snapshots after it are ignored: %s", journal.path, journal.last, ahead)
 
 
 def newest_usable(store: SnapshotStore, journal: Journal, position: int, threads: int) -> tuple[OnlinePLT, int]:

@@ -34,6 +34,7 @@ from oplt.service.monitoring import Monitor
 from oplt.service.restoring import (
     apply_labels,
     examples_of,
+    expect_journal,
     learn,
     lost_operations,
     newest_usable,
@@ -99,6 +100,7 @@ class ServedModel:
         self.snapshots = SnapshotStore(folder / "snapshots")
         self.journal = Journal(folder / "journal.sqlite", self.settings.durability)
         try:
+            expect_journal(self.snapshots, self.journal)
             found = newest_usable(self.snapshots, self.journal, self.journal.last, self.settings.threads)
         except BaseException:
             self.journal.close()
