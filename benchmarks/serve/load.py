@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import httpx
 import numpy as np
@@ -94,7 +94,7 @@ async def at_rate(connections: list[Connection], path: str, bodies: Sequence[byt
 class Pauses:
     """Notes for how long this process did not run although it wanted to."""
 
-    async def __aenter__(self) -> Self:
+    async def __aenter__(self) -> Pauses:  # noqa: PYI034 (Self is newer than the oldest Python)
         self._seconds: list[float] = []
         self._task = asyncio.create_task(self._run())
         return self

@@ -28,7 +28,8 @@ from oplt.service.structs_tree import (
 
 __all__ = ["label_page", "tree"]
 
-_Label = Annotated[str, QueryParameter(min_length=1, max_length=4000, description="The name of the label.")]
+# Names may be as long as an address may be: the HTTP parser refuses those above 64 kB by itself.
+_Label = Annotated[str, QueryParameter(min_length=1, description="The name of the label.")]
 _Tree = Annotated[int, QueryParameter(ge=0, le=2**31)]
 _Node = Annotated[int | None, QueryParameter(ge=0, le=2**32, description="The root if it is left out.")]
 _Offset = Annotated[int, QueryParameter(ge=0, le=2**40)]
@@ -55,7 +56,7 @@ async def tree(
 
 
 def _described(served: ServedModel, name: str) -> LabelPageAnswer:
-    current, _ = served.learner.state()
+    current, _ = served.state()
     state = current if isinstance(current, PLT) else current.snapshot()  # of one moment
     label = state.labels.called(name)
     try:
@@ -79,7 +80,7 @@ def _described(served: ServedModel, name: str) -> LabelPageAnswer:
 
 
 def _node(served: ServedModel, number: int, node: int | None, offset: int, limit: int) -> NodeAnswer:
-    browser = Browser(served.learner.state()[0], known=served.browsed)
+    browser = Browser(served.state()[0], known=served.browsed)
     try:
         view = browser.node(node, tree=number, offset=offset, limit=limit)
     except InvalidInputError as error:
