@@ -56,7 +56,7 @@ async def tree(
 
 
 def _described(served: ServedModel, name: str) -> LabelPageAnswer:
-    current, _ = served.state()
+    current, _ = served.learner.state()
     state = current if isinstance(current, PLT) else current.snapshot()  # of one moment
     label = state.labels.called(name)
     try:
@@ -80,7 +80,7 @@ def _described(served: ServedModel, name: str) -> LabelPageAnswer:
 
 
 def _node(served: ServedModel, number: int, node: int | None, offset: int, limit: int) -> NodeAnswer:
-    browser = Browser(served.state()[0], known=served.browsed)
+    browser = Browser(served.learner.state()[0], known=served.browsed)
     try:
         view = browser.node(node, tree=number, offset=offset, limit=limit)
     except InvalidInputError as error:
