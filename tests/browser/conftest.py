@@ -47,15 +47,26 @@ def browser() -> Iterator[Browser]:
 
 
 class Watched:
-    """Opens pages, and collects what is wrong with them."""
+    """Opens pages, and collects what is wrong with them. One page is kept for all tests: to start one takes long."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
+        self._kept = self._new()
+        self._pages: list[Page] = []
         self.problems: list[str] = []
         self.expected: list[str] = []  # parts of messages that a test provokes
-        self._pages: list[Page] = []
 
     def __call__(self, **options: Any) -> Page:
+        """Open a page for one test."""
+        page = self._new(**options)
+        self._pages.append(page)
+        return page
+
+    @property
+    def kept(self) -> Page:
+        return self._kept
+
+    def _new(self, **options: Any) -> Page:
         context = self._browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
         context.add_init_script(VIOLATIONS)
         context.set_default_timeout(10_000)
@@ -64,7 +75,6 @@ class Watched:
         page.on("pageerror", lambda error: self.problems.append(str(error)))
         page.on("dialog", lambda dialog: self.problems.append(f"a script opened a dialog: {dialog.message}"))
         page.on("request", lambda request: self._check(request.url))
-        self._pages.append(page)
         return page
 
     def _note(self, kind: str, text: str) -> None:
@@ -76,24 +86,33 @@ class Watched:
             self.problems.append(f"a request to {url}")
 
     def finish(self) -> None:
-        for page in self._pages:
+        """Fail if something is wrong, and get ready for the next test."""
+        for page in (self._kept, *self._pages):
             self.problems += page.evaluate("window.violations")
+        for page in self._pages:
             page.context.close()
+        self._kept.unroute_all()
+        self._kept.goto("about:blank")
         expected = [*self.expected, *ENDED]
         unexpected = [one for one in self.problems if not any(part in one for part in expected)]
+        self._pages, self.problems, self.expected = [], [], []
         assert unexpected == []
 
 
+@pytest.fixture(scope="session")
+def watched(browser: Browser) -> Watched:
+    return Watched(browser)
+
+
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[Watched]:
-    watched = Watched(browser)
+def open_page(watched: Watched) -> Iterator[Watched]:
     yield watched
     watched.finish()
 
 
 @pytest.fixture
 def page(open_page: Watched) -> Page:
-    return open_page()
+    return open_page.kept
 
 
 @pytest.fixture

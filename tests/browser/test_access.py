@@ -42,6 +42,7 @@ def test_tokens(open_page: Watched, guarded: tuple[Path, dict[str, str], str]) -
     path, tokens, url = guarded
     open_page.expected = ["401", "403"]
     page = open_page()
+    page.clock.install()
     page.goto(url)
     page.get_by_role("button", name="Cancel").click()  # not a trap
     page.get_by_role("button", name="Enter a token").click()
@@ -64,6 +65,7 @@ def test_tokens(open_page: Watched, guarded: tuple[Path, dict[str, str], str]) -
     expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("the scope admin")
     page.keyboard.press("Escape")
     remove_token(path, "reader")
+    page.clock.fast_forward(2000)
     expect(page.get_by_role("dialog")).to_contain_text("no longer valid")  # when the head is next refreshed
     enter(page, tokens["owner"])
     expect(page.locator(".panel.label h2")).to_have_text("web")
@@ -111,14 +113,17 @@ def test_a_lost_connection(open_page: Watched, small: Model) -> None:
     model, url = small
     open_page.expected = ["ERR_INTERNET_DISCONNECTED"]
     page = open_page()
+    page.clock.install()
     go(page, url, "try")
     predict(page, "heap overflow")
     expect(page.locator("#state")).to_have_text("Ready")
     page.context.set_offline(True)
+    page.clock.fast_forward(2000)
     expect(page.get_by_role("alert").filter(has_text="Connection lost.")).to_be_visible()
     page.get_by_role("button", name="Learn this").click()
     expect(page.get_by_role("alert").filter(has_text="cannot be reached")).to_be_visible()
     page.context.set_offline(False)
+    page.clock.fast_forward(2000)
     expect(page.locator("#lost")).to_be_hidden()
     expect(page.locator("#state")).to_have_text("Ready")
     page.get_by_role("button", name="Learn this").click()

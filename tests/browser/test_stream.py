@@ -9,19 +9,23 @@ import json
 from playwright.sync_api import Page, Route, expect
 
 from oplt.service.served_model import ServedModel
+from tests.browser.conftest import Watched
 from tests.browser.models import SMALL, learn
 from tests.browser.views import go
 
 Model = tuple[ServedModel, str]
 
 
-def test_an_empty_model_says_what_to_do(page: Page, empty: Model) -> None:
+def test_an_empty_model_says_what_to_do(open_page: Watched, empty: Model) -> None:
     model, url = empty
+    page = open_page()
+    page.clock.install()
     go(page, url, "stream")
     expect(page.locator(".empty")).to_contain_text("Nothing has been learned")
     expect(page.locator(".chart").first).to_be_hidden()
     learn(model, SMALL)
-    expect(page.locator(".chart").first).to_be_visible()  # by itself, a moment later
+    page.clock.fast_forward(3000)
+    expect(page.locator(".chart").first).to_be_visible()
 
 
 def test_charts_read_out_their_values(page: Page, small: Model) -> None:
@@ -73,7 +77,8 @@ def test_changes_are_marked(page: Page, reading: str) -> None:
     expect(page.locator(".chart").first.locator(".reading")).to_contain_text("Change at position 450: 0.900 → 0.500")
 
 
-def test_a_hidden_page_asks_for_nothing(page: Page, reading: str) -> None:
+def test_a_hidden_page_asks_for_nothing(open_page: Watched, reading: str) -> None:
+    page = open_page()
     page.clock.install()
     go(page, reading, "stream")
     page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true, writable: true })")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page
 
 _CHANGE = "hash => new Promise(seen => { addEventListener('hashchange', seen, { once: true }); location.hash = hash; })"
 VIEWS = ("try", "stream", "labels", "tree", "snapshots")
@@ -19,14 +19,14 @@ def go(page: Page, url: str, view: str, **query: object) -> None:
         page.goto(f"{url}/{hash_}")
     elif not page.url.endswith(hash_):  # without loading the page again
         page.evaluate(_CHANGE, hash_)
-    expect(page.locator(f".panel.{view} h2")).to_be_visible()
+    page.locator(f".panel.{view} h2").wait_for()  # looks more often than `expect` does
 
 
 def predict(page: Page, text: str) -> None:
     """Enter a text and wait for its labels."""
     page.get_by_label("Text", exact=True).fill(text)
     page.get_by_role("button", name="Predict").click()
-    expect(page.locator(".results")).to_be_visible()
+    page.locator(".results").wait_for()
 
 
 def row(page: Page, label: str) -> Locator:
