@@ -43,7 +43,7 @@ def main() -> None:
             examples = [Example(text=text, labels=labels) for text, labels in reports(N_EXAMPLES)]
             for begin in range(0, N_EXAMPLES, BATCH):
                 model.learn(examples[begin : begin + BATCH]).result()
-            model.when_learned(model.journal.last).result()
+            model.learner.when_learned(model.journal.last).result()
             with serving({"reports": model}) as client:
                 for scheme in ("light", "dark"):
                     picture = folder / f"page-{scheme}.png"

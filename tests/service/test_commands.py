@@ -17,6 +17,7 @@ from oplt import OnlinePLT
 from oplt.cli import _server
 from oplt.service.folder import prepare_folder
 from oplt.service.served_model import ServedModel
+from oplt.service.settings import ServingSettings
 from oplt.service.tokens import Tokens, add_token
 from tests.cli.running import at_a_terminal, json_lines, learnt, refused, run, start, write_features, write_texts
 from tests.service.processes import serving
@@ -114,7 +115,7 @@ def test_features_and_labels_that_are_numbers(tmp_path: Path) -> None:
 def test_the_same_model(empty: ServedModel, empty_url: str, texts: Path) -> None:
     found = run("learn", "--server", empty_url, texts)
     assert found.stderr.startswith(f"{empty_url} has accepted 300 examples in ")
-    empty.when_learned(300).result(PATIENCE)
+    empty.learner.when_learned(300).result(PATIENCE)
     assert empty.model.fingerprint() == learnt([texts], features="text").fingerprint()
 
 
@@ -126,7 +127,7 @@ def test_a_command_that_is_repeated_learns_nothing_twice(empty: ServedModel, emp
     again = run("learn", "--server", empty_url, texts, "--json")
     assert json.loads(again.stdout)["known"] == 200
     assert "200 of them it had before, which are not learned again." in again.stderr
-    empty.when_learned(300).result(PATIENCE)
+    empty.learner.when_learned(300).result(PATIENCE)
     assert empty.journal.last == 300
     assert empty.model.fingerprint() == learnt([texts], features="text").fingerprint()
     assert json.loads(run("learn", "--server", empty_url, texts, "--json", "--key", "2").stdout)["known"] == 0
@@ -145,17 +146,17 @@ def test_standard_input_counts_each_time(empty: ServedModel, empty_url: str) -> 
 
 def test_an_interrupted_command(empty: ServedModel, empty_url: str, tmp_path: Path) -> None:
     data = write_texts(tmp_path / "many.jsonl", 6000)
-    process = start("learn", "--server", empty_url, data)
-    until(lambda: empty.journal.last > 0)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=PATIENCE)
-    if process.returncode == 0:
-        pytest.skip("it was faster than the signal")
+    empty.settings = ServingSettings(max_pending=1000)
+    with empty.learner._turn:  # nothing is learned, so the server soon refuses more
+        process = start("learn", "--server", empty_url, data)
+        until(lambda: empty.journal.last > 0)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert b"which the server keeps. To send the rest, run the same command again." in said
     assert empty.journal.last < 6000
     run("learn", "--server", empty_url, data)
-    empty.when_learned(6000).result(PATIENCE)
+    empty.learner.when_learned(6000).result(PATIENCE)
     assert empty.journal.last == 6000
     assert empty.model.fingerprint() == learnt([data], features="text").fingerprint()
 
@@ -222,8 +223,8 @@ def test_a_server_that_stays_busy(
     empty: ServedModel, empty_url: str, texts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_server, "_PATIENCE", 1)
-    empty.settings = type(empty.settings)(max_pending=1)
-    with empty._turn:  # nothing can be learned meanwhile
+    empty.settings = ServingSettings(max_pending=1)
+    with empty.learner._turn:  # nothing can be learned meanwhile
         httpx.post(f"{empty_url}/v1/learn", json={"text": "a", "labels": ["b"]})
         said = refused("learn", "--server", empty_url, texts)
     assert "wait to be learned" in said
