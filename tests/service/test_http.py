@@ -17,6 +17,7 @@ import pytest
 
 from oplt import OnlinePLT
 from oplt.service.app import make_app
+from oplt.service.errors import BusyError
 from oplt.service.served_model import ServedModel
 from oplt.service.settings import ServingSettings
 from oplt.service.tokens import Tokens, add_token, remove_token
@@ -118,6 +119,8 @@ def test_a_repeated_request_counts_once(http: httpx.Client) -> None:
         409,
         "key-used-before",
     )
+    for key in ("", "k" * 201):
+        assert error_of(http.post("/v1/learn", json={"examples": [{**EXAMPLES[0], "key": key}]}))[0] == 400
     own = {**EXAMPLES[0], "key": "mine"}
     assert http.post("/v1/learn", json=own).json() == http.post("/v1/learn", json=own).json()
     assert http.get("/v1/model").json()["journal"] == 4
@@ -206,6 +209,55 @@ def test_a_slow_request_ends(model: ServedModel) -> None:
         )
         own.settimeout(PATIENCE)
         assert own.recv(100).startswith(b"HTTP/1.1 408")
+
+
+def test_a_request_that_trickles_in_ends(model: ServedModel) -> None:
+    with (
+        serving({"tags": model}, timeout=0.5) as http,
+        socket.create_connection(("127.0.0.1", http.base_url.port or 0)) as own,
+    ):
+        own.sendall(
+            b"POST /v1/learn HTTP/1.1\r\nhost: localhost\r\n"
+            b"content-type: application/json\r\ncontent-length: 5000\r\n\r\n{"
+        )
+        own.settimeout(0.1)
+        answer = b""
+        for _ in range(PATIENCE * 10):
+            try:
+                answer = own.recv(100)
+                break
+            except TimeoutError:
+                own.sendall(b" ")
+        assert answer.startswith(b"HTTP/1.1 408")
+
+
+def test_only_the_arrival_of_a_request_is_limited(model: ServedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither an answer that takes long nor a stream that has to wait because the server is busy is a slow request."""
+    fingerprint, learn = model.fingerprint, model.learn
+    is_busy_until = time.monotonic() + 0.8
+
+    def slow() -> tuple[int, str]:
+        time.sleep(0.6)
+        return fingerprint()
+
+    def busy(*arguments: Any, **options: Any) -> Any:
+        if time.monotonic() < is_busy_until:
+            raise BusyError("queue-full", "many examples wait to be learned")
+        return learn(*arguments, **options)
+
+    monkeypatch.setattr(model, "fingerprint", slow)
+    monkeypatch.setattr(model, "learn", busy)
+    line = b'{"text": "a", "labels": ["b"]}\n'
+
+    def lines() -> Iterator[bytes]:
+        yield line * 500
+        yield line
+
+    with serving({"tags": model}, timeout=0.3) as http:
+        ndjson = {"content-type": "application/x-ndjson"}
+        answer = http.post("/v1/learn/stream", content=lines(), headers=ndjson)
+        assert (answer.status_code, answer.json()["n_examples"]) == (200, 501)
+        assert http.get("/v1/model", params={"fingerprint": True}).status_code == 200
 
 
 def test_labels_are_listed_by_page(http: httpx.Client) -> None:
@@ -365,6 +417,12 @@ def test_tokens_allow_what_their_scopes_say(tmp_path: Path) -> None:
         remove_token(path, "predict")
         headers = {"authorization": f"Bearer {words['predict']}"}
         assert http.get("/v1/model", headers=headers).status_code == 401
+        for break_it in (lambda: path.write_text("[{"), path.unlink):
+            break_it()
+            for method, address in (("GET", "/v1/model"), ("POST", "/v1/learn")):
+                answer = http.request(method, address, json=EXAMPLES[0], headers=headers)
+                assert error_of(answer) == (503, "tokens-not-readable")
+                assert "tokens.json" not in answer.text
 
 
 def test_several_models(tmp_path: Path) -> None:
