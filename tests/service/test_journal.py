@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,25 @@ def test_a_failed_commit_acknowledges_nothing_and_the_journal_recovers(
     assert [record.content for record in journal.read(0)] == [b"a", b"c"]
 
 
+def test_a_request_that_is_given_up_does_not_stop_others(journal: Journal) -> None:
+    """A request is cancelled when it takes too long, or when the server stops; the writing thread must go on."""
+    is_free, is_busy = threading.Event(), threading.Event()
+
+    def hold(_: sqlite3.Connection) -> None:
+        is_busy.set()
+        is_free.wait(PATIENCE)
+
+    held = journal._submit(journal_module._Task(Future(), run=hold))
+    is_busy.wait(PATIENCE)
+    waiting = journal.append(new("a"))
+    assert not held.cancel()  # it is being written
+    assert waiting.cancel()
+    is_free.set()
+    held.result(PATIENCE)
+    assert journal.append(new("b")).result(PATIENCE) == [1]
+    assert [record.content for record in journal.read(0)] == [b"b"]
+
+
 def test_erased_records_keep_their_place(journal: Journal, tmp_path: Path) -> None:
     journal.append(new("secret-one", "b", "c")).result(PATIENCE)
     journal.note_fingerprint(2, "f2").result(PATIENCE)
@@ -132,7 +152,7 @@ def test_trimmed_records_are_told_from_missing_ones(journal: Journal) -> None:
 def test_a_changed_record_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
     journal = Journal(path)
-    journal.append(new("hello", "world")).result(PATIENCE)
+    journal.append(new("hello", "world", key="k")).result(PATIENCE)
     journal.close()
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE records SET content = 'hellO' WHERE position = 1")
@@ -142,6 +162,10 @@ def test_a_changed_record_is_reported(tmp_path: Path) -> None:
         journal.read(0)
     assert damaged.value.code == "journal-damaged"
     assert [record.content for record in journal.read(1)] == [b"world"]
+    with pytest.raises(JournalError) as damaged:  # its key was used again
+        journal.append(new("hello", key="k")).result(PATIENCE)
+    assert damaged.value.code == "journal-damaged"
+    assert journal.append(new("again")).result(PATIENCE) == [3]
     journal.close()
 
 

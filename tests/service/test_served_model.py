@@ -34,42 +34,6 @@ def test_it_learns_in_order_and_answers_after_a_restart(tmp_path: Path) -> None:
         assert [info.position for info in model.snapshots.list()] == [0, 700]
 
 
-def test_what_a_snapshot_lacks_is_replayed(tmp_path: Path) -> None:
-    folder = new_folder(tmp_path)
-    with served(folder, snapshot_at_end=False) as model:
-        learn_all(model, EXAMPLES[:400])
-        model.snapshot().result(PATIENCE)
-        learn_all(model, EXAMPLES[400:])
-    with served(folder) as model:
-        until(lambda: model.is_ready)
-        assert model.model.fingerprint() == twin_of(EXAMPLES).fingerprint()
-
-
-def test_a_damaged_snapshot_falls_back_to_the_one_before(tmp_path: Path) -> None:
-    folder = new_folder(tmp_path)
-    with served(folder) as model:
-        learn_all(model, EXAMPLES[:300])
-        model.snapshot().result(PATIENCE)
-        learn_all(model, EXAMPLES[300:600])
-    newest = folder / "snapshots" / f"{600:016d}.oplt"
-    content = bytearray(newest.read_bytes())
-    content[len(content) // 2] ^= 1
-    newest.write_bytes(content)
-    with served(folder) as model:
-        until(lambda: model.is_ready)
-        assert model.model.fingerprint() == twin_of(EXAMPLES[:600]).fingerprint()
-        assert newest.with_suffix(".damaged").exists()
-
-
-def test_without_any_good_snapshot_it_says_so(tmp_path: Path) -> None:
-    folder = new_folder(tmp_path)
-    for path in (folder / "snapshots").glob("*.oplt"):
-        path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(JournalError) as refused:
-        ServedModel(folder)
-    assert refused.value.code == "snapshot-missing"
-
-
 @pytest.mark.parametrize("restart", [False, True])
 def test_rolling_back_returns_to_the_snapshot_and_is_replayed(tmp_path: Path, *, restart: bool) -> None:
     folder = new_folder(tmp_path)
@@ -334,20 +298,6 @@ def test_progressive_precision_rises(tmp_path: Path) -> None:
         assert latest is not None
         assert 0 < latest.p5 <= latest.p1 <= 1
         assert latest.n <= 2000
-
-
-def test_retention_keeps_what_recovery_needs(tmp_path: Path) -> None:
-    folder = new_folder(tmp_path)
-    with served(folder, keep_snapshots=2, keep_journal=50) as model:
-        for begin in range(0, 1000, 200):
-            learn_all(model, EXAMPLES[begin : begin + 200])
-            model.snapshot().result(PATIENCE)
-        until(lambda: model.journal.first == 801)
-        assert [info.position for info in model.snapshots.list()] == [0, 800, 1000]
-    (folder / "snapshots" / f"{1000:016d}.oplt").write_bytes(b"damaged")
-    with served(folder) as model:
-        until(lambda: model.is_ready)
-        assert model.model.fingerprint() == twin_of(EXAMPLES[:1000]).fingerprint()
 
 
 def test_one_process_per_folder(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ on the state of the model. So every record of the journal can be learned, now an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -19,10 +19,11 @@ from oplt._typing import FloatArray
 from oplt.errors import InvalidInputError
 from oplt.validation import TEXT, NamedLabels, NamedRows, Texts, as_inputs, as_labels, as_weights
 
-__all__ = ["Example", "Features", "Input", "Rows", "as_rows", "as_x", "check", "decode", "encode"]
+__all__ = ["Example", "ExampleKey", "Features", "Input", "Rows", "as_rows", "as_x", "check", "decode", "encode"]
 
 Name: TypeAlias = str | int
 Features: TypeAlias = dict[str, float] | list[tuple[Name, float]]
+ExampleKey: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
 
 class Input(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
@@ -40,7 +41,7 @@ class Example(Input, omit_defaults=True, forbid_unknown_fields=True, kw_only=Tru
 
     labels: list[Name]
     weight: float = 1.0
-    key: str | None = None
+    key: ExampleKey | None = None
 
 
 class Rows:

@@ -90,11 +90,12 @@ def prepare_folder(model: Path) -> Path:
 
 
 def start_empty(model: Path, *, texts: bool) -> Path:
-    """Make the folder of a new, empty model with the default settings."""
+    """Make the folder of a new, empty model with the default settings, unless there is one that was served."""
     folder = model.with_name(model.name + SUFFIX)
-    if not (folder / "snapshots").is_dir():
+    store = SnapshotStore(folder / "snapshots")
+    if not store.list() and not (folder / "journal.sqlite").exists():  # a crash may have left an unfinished folder
         new = OnlinePLT(features="text" if texts else None)
-        SnapshotStore(folder / "snapshots").save(new.snapshot(), 0)
+        store.save(new.snapshot(), 0)
     return folder
 
 

@@ -227,8 +227,10 @@ class Journal(JournalReading):
             tasks: list[_Task] = []
             size = 0
             while self._tasks and (not tasks or size + self._tasks[0].size <= _MOST_TOGETHER):
-                tasks.append(self._tasks.popleft())
-                size += tasks[-1].size
+                task = self._tasks.popleft()
+                if task.future.set_running_or_notify_cancel():  # from now on, it cannot be cancelled
+                    tasks.append(task)
+                    size += task.size
             return tasks
 
     def _run(self, tasks: list[_Task]) -> None:
@@ -241,7 +243,7 @@ class Journal(JournalReading):
             self._connection.execute("BEGIN IMMEDIATE")
             done = self._changed(tasks)
             self._connection.execute("COMMIT")
-        except (sqlite3.Error, OSError) as error:
+        except Exception as error:  # noqa: BLE001 (whatever it is, this thread must go on)
             self._fail(error, [task for task in tasks if not task.future.done()])
             return
         self._after_commit()
@@ -260,18 +262,21 @@ class Journal(JournalReading):
         done: list[tuple[_Task, Any]] = []
         for run, some in itertools.groupby(tasks, lambda task: task.run):
             part = list(some)
-            if run is None:
-                last = self._last + len(self._added)
-                results, added = insert(self._connection, [task.records for task in part], last)
-                self._added += added
-            else:
-                results = [self._result_of(run)]
+            results = self._inserted(part) if run is None else [self._result_of(run)]
             for task, result in zip(part, results, strict=True):
                 if isinstance(result, OpltError):
                     task.future.set_exception(result)
                 else:
                     done.append((task, result))
         return done
+
+    def _inserted(self, tasks: list[_Task]) -> Sequence[Any]:
+        try:
+            results, added = insert(self._connection, [task.records for task in tasks], self._last + len(self._added))
+        except JournalError as error:  # a record of the same key is damaged; nothing was written yet
+            return [error] * len(tasks)
+        self._added += added
+        return results
 
     def _result_of(self, run: Callable[[sqlite3.Connection], Any]) -> Any:
         try:

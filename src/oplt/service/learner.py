@@ -251,9 +251,9 @@ class Learner:
                 del self._refusals[next(iter(self._refusals))]
         with self._turn:
             self.learned = record.position
-        self._waiting.reached(self.learned)
         if record.kind != "labels":
             self._events.on_replacement()
+        self._waiting.reached(self.learned)
 
     def _change_labels(self, record: Record) -> None:
         is_effective = False
@@ -269,20 +269,26 @@ class Learner:
     def _forget(self, record: Record) -> None:
         positions = msgspec.json.decode(record.content or b"[]", type=list[int])
         before = record.position - 1
-        with self._turn:
+        with self._turn:  # also while records are marked: no snapshot may skip a forgetting that is not marked
             numbers = numbers_of(self._journal, self.model, positions, before, forgotten_after=self._journal.last + 1)
             if numbers:
                 self.model.forget(numbers)
             self.learned = record.position
-        self._monitor.keep_known(self.model)
-        self._mark([*positions, *lost_operations(self._journal, self.model, before)], record.position)
+            self._monitor.keep_known(self.model)
+            self._mark([*positions, *lost_operations(self._journal, self.model, before)], record.position)
 
     def _mark(self, positions: list[int], by: int) -> None:
-        """Mark records as forgotten. If a crash prevents it, the next start applies the present record again."""
-        while not self._is_closing.is_set():
+        """Mark records as forgotten, as soon as the journal can be written.
+
+        If the server stops before that, this fails, so that no last snapshot is written: the next start continues from
+        an earlier one, and applies the present record again. It does so after a crash, too.
+        """
+        while True:
             try:
                 self._journal.mark_forgotten(positions, by).result()
-            except JournalError:
-                time.sleep(_IDLE)
+            except JournalError as error:
+                _log.warning("%s: forgotten records cannot be erased yet: %s", self._name, error)
+                if self._is_closing.wait(_IDLE):
+                    raise
             else:
                 return

@@ -89,27 +89,31 @@ class Limits:
     async def _run(self, scope: Any, receive: Any, send: Any) -> None:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None  # noqa: S101 (requests run in tasks)
-        is_late = is_started = False
+        end = loop.time() + self._timeout
+        is_stream = scope["path"].endswith(_STREAM)
+        is_late = is_started = has_arrived = False
 
         def late() -> None:
             nonlocal is_late
             is_late = True
             task.cancel()
 
-        timer: Any = loop.call_later(self._timeout, late)
-
         async def receiving() -> Any:
-            nonlocal timer
-            message = await receive()
-            timer.cancel()
-            if message.get("more_body"):
-                timer = loop.call_later(self._timeout, late)
+            """Receive a part. The clock runs only here: what the server does meanwhile may take longer."""
+            nonlocal has_arrived
+            if has_arrived:  # whoever still asks waits for the end of the connection
+                return await receive()
+            timer = loop.call_at(loop.time() + self._timeout if is_stream else end, late)
+            try:
+                message = await receive()
+            finally:
+                timer.cancel()
+            has_arrived = not message.get("more_body")
             return message
 
         async def sending(message: Any) -> None:
             nonlocal is_started
             is_started = True
-            timer.cancel()
             await send(message)
 
         try:
@@ -118,8 +122,6 @@ class Limits:
             if not is_late or is_started:
                 raise
             await _refuse(send, 408, "request-too-slow", "the request took too long to arrive")
-        finally:
-            timer.cancel()
 
 
 async def _refuse(send: Any, status: int, code: str, message: str) -> None:

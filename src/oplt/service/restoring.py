@@ -62,17 +62,22 @@ def learn(model: OnlinePLT, rows: Rows) -> None:
 
 
 def expect_journal(store: SnapshotStore, journal: Journal) -> None:
-    """Refuse an empty journal beside snapshots of a later position: it was removed or emptied, and is not a new one."""
-    ahead = [info.position for info in store.list() if info.position > journal.last]
+    """Refuse an empty journal beside snapshots of a later position: it was removed or emptied, and is not a new one.
+
+    A journal that ends before a snapshot has lost records, as a power failure may do unless the durability is `full`.
+    Other records will take their positions, so that the snapshot must not be used, then or later: it is put aside.
+    """
+    ahead = [info for info in store.list() if info.position > journal.last]
     if ahead and journal.last == 0:
         raise JournalError(
             "journal-damaged",
-            f"the journal is empty, but there is a snapshot of position {max(ahead):,}",
+            f"the journal is empty, but there is a snapshot of position {ahead[-1].position:,}",
             where=str(journal.path),
             hint="Restore the journal from a copy, or serve a copy of the snapshot's model file in a new folder.",
         )
-    if ahead:
-        _log.warning("%s ends at %d; snapshots after it are ignored: %s", journal.path, journal.last, ahead)
+    for info in ahead:
+        _log.warning("%s ends at %d; snapshot %d is not used", journal.path, journal.last, info.position)
+        store.put_aside(info, "lost")
 
 
 def newest_usable(store: SnapshotStore, journal: Journal, position: int, threads: int) -> tuple[OnlinePLT, int]:

@@ -152,8 +152,9 @@ class ServedModel:
     def forget(self, positions: Sequence[int], *, who: str | None = None, key: str | None = None) -> Future[list[int]]:
         """Append a request to forget the examples at these positions of the journal, and to erase them there."""
         self._expect_to_lead()
+        first = self.journal.first
         for position in positions:
-            found = self.journal.read(position - 1, 1) if 0 < position <= self.journal.last else []
+            found = self.journal.read(position - 1, 1) if first <= position <= self.journal.last else []
             if not found or found[0].kind != "learn":
                 raise NotFoundError("no-such-position", "there is no example at this position", got=str(position))
         if not self.model.has_history:
@@ -166,6 +167,13 @@ class ServedModel:
         self._expect_to_lead()
         if self.snapshots.at(position) is None:
             raise NotFoundError("no-such-snapshot", "there is no snapshot at this position", got=str(position))
+        if position < self.journal.first - 1:  # recovery could not go from there to the rollback
+            raise RefusedError(
+                "journal-trimmed",
+                "the records after this snapshot were removed by the retention rule, so it can only be downloaded",
+                got=str(position),
+                hint="To continue from it, download it and serve it in a new folder.",
+            )
         return self._append([NewRecord("rollback", str(position).encode(), key, who)])
 
     def change_labels(

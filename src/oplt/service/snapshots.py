@@ -93,8 +93,14 @@ class SnapshotStore:
             why = str(error)
         _log.error("snapshot %d is damaged and is not used: %s", info.position, why)
         with suppress(OSError):
-            path.rename(path.with_suffix(".damaged"))
+            self.put_aside(info, "damaged")
         return None
+
+    def put_aside(self, info: SnapshotInfo, why: str) -> None:
+        """Rename the model file, so that it is no snapshot any more, but can be looked at."""
+        path = self.path(info.position)
+        path.rename(path.with_suffix(f".{why}"))
+        self._side(info.position).unlink(missing_ok=True)
 
     def remove(self, info: SnapshotInfo) -> None:
         """Delete a snapshot."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from oplt.service.examples import Example, Features, Input, Name
+from oplt.service.examples import Example, ExampleKey, Features, Input, Name
 from oplt.service.monitoring import Change, Window
 from oplt.service.snapshots import SnapshotInfo
 
@@ -90,7 +90,7 @@ class Learn(msgspec.Struct, forbid_unknown_fields=True):
     features: Features | None = None
     labels: Annotated[list[Name], Meta(max_length=100_000)] | None = None
     weight: float = 1.0
-    key: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    key: ExampleKey | None = None
     examples: Annotated[list[Example], Meta(max_length=MOST_EXAMPLES)] | None = None
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from oplt.errors import InvalidInputError
 from oplt.persistence import replacing
+from oplt.service.errors import UnavailableError
 
 __all__ = ["SCOPES", "Scope", "Token", "Tokens", "add_token", "remove_token"]
 
@@ -44,8 +45,17 @@ class Tokens:
         self._refresh()
 
     def find(self, given: str) -> Token | None:
-        """Return the token that was given, if there is one. Takes the same time for all that are wrong."""
-        self._refresh()
+        """Return the token that was given, if there is one. Takes the same time for all that are wrong.
+
+        Raises
+        ------
+        UnavailableError
+            If the file was removed or damaged meanwhile. What exactly is wrong is none of the business of requests.
+        """
+        try:
+            self._refresh()
+        except (OSError, InvalidInputError) as error:
+            raise UnavailableError("tokens-not-readable", "the tokens cannot be read", got=str(error)) from None
         digest = _hash(given)
         found = None
         for token in self._tokens:
@@ -95,7 +105,7 @@ def _read(path: Path) -> list[Token]:
     except msgspec.MsgspecError as error:
         raise InvalidInputError(
             "tokens-not-valid", "the file does not hold tokens", where=str(path), got=str(error),
-            hint="Create one with: oplt token add FILE NAME",
+            hint="Create one with: oplt token FILE NAME",
         ) from None  # fmt: skip
 
 

@@ -56,11 +56,12 @@ async def tree(
 
 
 def _described(served: ServedModel, name: str) -> LabelPageAnswer:
+    known = served.browsed  # before the state: what is found in a model from before a forgetting must not be kept
     current, _ = served.learner.state()
     state = current if isinstance(current, PLT) else current.snapshot()  # of one moment
     label = state.labels.called(name)
     try:
-        view = Browser(state, known=served.browsed).label(label)
+        view = Browser(state, known=known).label(label)
     except InvalidInputError:
         raise NotFoundError("no-such-label", "the model has no label of this name") from None
     info = state.labels.info(label)
@@ -80,7 +81,8 @@ def _described(served: ServedModel, name: str) -> LabelPageAnswer:
 
 
 def _node(served: ServedModel, number: int, node: int | None, offset: int, limit: int) -> NodeAnswer:
-    browser = Browser(served.learner.state()[0], known=served.browsed)
+    known = served.browsed  # before the state, as above
+    browser = Browser(served.learner.state()[0], known=known)
     try:
         view = browser.node(node, tree=number, offset=offset, limit=limit)
     except InvalidInputError as error:
