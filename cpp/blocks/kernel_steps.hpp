@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// Shared by the two versions of the kernels.
+// Shared by the versions of the kernels.
 #pragma once
 
 #include "blocks/kernels.hpp"
 
 namespace oplt {
 
-/// The AVX-512 version, or null if the compiler or the CPU does not support it.
+/// The versions for instruction sets; null if the compiler or the processor does not support them.
 const Kernels* avx512_kernels();
+const Kernels* avx2_kernels();
+const Kernels* neon_kernels();
 
 /// The accumulators of a row.
 inline const Real* accumulators_of(const MaskWord* row, std::uint32_t mask_words) {

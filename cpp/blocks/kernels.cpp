@@ -4,7 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/error.hpp"
 #include "base/half.hpp"
 #include "base/math.hpp"
 #include "blocks/kernel_steps.hpp"
@@ -124,7 +129,8 @@ void sigmoids(const Real* in, Real* out, std::size_t n) {
 }  // namespace
 
 const Kernels& portable_kernels() {
-  static constexpr Kernels kPortable{.score = score<Real>,
+  static constexpr Kernels kPortable{.name = "portable",
+                                     .score = score<Real>,
                                      .score_halves = score<Half>,
                                      .sum_accumulators = sum_accumulators,
                                      .step_adagrad = step<AdaGradStep>,
@@ -133,9 +139,31 @@ const Kernels& portable_kernels() {
   return kPortable;
 }
 
+std::span<const Kernels* const> all_kernels() {
+  static const std::vector<const Kernels*> found = [] {
+    std::vector<const Kernels*> some{avx512_kernels(), avx2_kernels(), neon_kernels(), &portable_kernels()};
+    std::erase(some, nullptr);
+    return some;
+  }();
+  return found;
+}
+
 const Kernels& kernels() {
-  static const Kernels* const best = avx512_kernels();
-  return best == nullptr ? portable_kernels() : *best;
+  static const Kernels& chosen = []() -> const Kernels& {
+    const char* name = std::getenv("OPLT_KERNELS");
+    if (name == nullptr || *name == '\0') {
+      return *all_kernels().front();
+    }
+    std::string known;
+    for (const Kernels* some : all_kernels()) {
+      if (std::string_view(name) == some->name) {
+        return *some;
+      }
+      known.append(" ").append(some->name);
+    }
+    throw InvalidParameter("OPLT_KERNELS is " + std::string(name) + ", but this machine can run only:" + known);
+  }();
+  return chosen;
 }
 
 }  // namespace oplt

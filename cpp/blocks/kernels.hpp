@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// The inner loops of a sibling block, in two versions that give the same bits: one for any machine, and one for
-// AVX-512, whose expand and compress instructions suit rows that are packed under a mask.
+// The inner loops of a sibling block, in several versions that give the same bits: one for any machine, and one for
+// each of the instruction sets AVX-512, AVX2 and NEON. AVX-512 suits rows that are packed under a mask best, because it
+// has instructions to expand and compress them; the others permute by tables.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/types.hpp"
 #include "blocks/packed_row.hpp"
@@ -25,6 +27,8 @@ struct StepColumns {
 };
 
 struct Kernels {
+  const char* name;
+
   /// scores[column] = sum of weight · value over the rows, in their order; null rows are skipped. Writes
   /// n_scores(shape) scores.
   using Score = void(const MaskWord* const* rows, const Real* values, std::size_t n_rows, RowShape shape, Real* scores);
@@ -50,10 +54,13 @@ struct Kernels {
   void (*sigmoids)(const Real* in, Real* out, std::size_t n);
 };
 
-/// The fastest version that this machine can run.
+/// All versions that this machine can run, the fastest first. The last one runs on any machine.
+std::span<const Kernels* const> all_kernels();
+
+/// The fastest version, or the one that the environment variable OPLT_KERNELS names.
 const Kernels& kernels();
 
-/// The version for any machine, exposed so that the tests can compare the two.
+/// The version for any machine.
 const Kernels& portable_kernels();
 
 }  // namespace oplt

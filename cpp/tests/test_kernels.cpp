@@ -74,52 +74,59 @@ struct Rows {
   }
 };
 
+/// Compares a version with the portable one on random rows.
+void compare(const Kernels& version, Random& random, std::uint32_t n_columns, bool by_adagrad) {
+  const Kernels& portable = portable_kernels();
+  Rows one(random, n_columns);
+  Rows other = one;
+  auto one_rows = one.pointers();
+  auto other_rows = other.pointers();
+  one_rows[3] = other_rows[3] = nullptr;
+  std::vector<Real> one_scores(n_scores(one.shape), -1);
+  std::vector<Real> other_scores(one_scores.size(), -2);
+  portable.score(one_rows.data(), one.values.data(), one_rows.size(), one.shape, one_scores.data());
+  version.score(other_rows.data(), one.values.data(), one_rows.size(), one.shape, other_scores.data());
+  CHECK(std::memcmp(one_scores.data(), other_scores.data(), one_scores.size() * sizeof(Real)) == 0);
+
+  std::vector<Real> one_sums(one_scores.size(), -1);
+  std::vector<Real> other_sums(one_scores.size(), -2);
+  const auto sum = [&](const Kernels& some, auto& rows, std::vector<Real>& sums) {
+    some.sum_accumulators(rows.data(), one.values.data(), rows.size(), one.shape, one.active.data(), sums.data());
+  };
+  sum(portable, one_rows, one_sums);
+  sum(version, other_rows, other_sums);
+  for_each_bit(one.active, [&](Column column) { CHECK_EQ(one_sums[column], other_sums[column]); });
+
+  const StepColumns columns{one.active.data(), one.gradients.data()};
+  const auto step = [&](auto* kernel, auto& rows, const auto& rule) {
+    kernel(rows.data(), one.after.data(), one.values.data(), rows.size(), one.mask_words, columns, rule);
+  };
+  if (by_adagrad) {
+    const AdaGradStep rule{.learning_rate = 0.3F, .eps = 0.01F};
+    step(portable.step_adagrad, one_rows, rule);
+    step(version.step_adagrad, other_rows, rule);
+  } else {
+    const ArowStep rule{.r = 0.3F, .least = std::abs(one.gradients[0] * one.values[0])};
+    step(portable.step_arow, one_rows, rule);
+    step(version.step_arow, other_rows, rule);
+  }
+  CHECK(one.rows == other.rows);
+
+  portable.sigmoids(one_scores.data(), one_scores.data(), one_scores.size());
+  version.sigmoids(other_scores.data(), other_scores.data(), other_scores.size());
+  CHECK(std::memcmp(one_scores.data(), other_scores.data(), one_scores.size() * sizeof(Real)) == 0);
+}
+
 }  // namespace
 
-TEST("the fastest kernels give the same bits as the portable ones") {
-  Random random(1);
-  for (const std::uint32_t n_columns :
-       {1U, 2U, 3U, 4U, 5U, 8U, 9U, 15U, 16U, 17U, 33U, 48U, 49U, 63U, 64U, 65U, 101U, 130U, 200U}) {
-    for (int round = 0; round < 20; ++round) {
-      Rows one(random, n_columns);
-      Rows other = one;
-      auto one_rows = one.pointers();
-      auto other_rows = other.pointers();
-      one_rows[3] = other_rows[3] = nullptr;
-      const std::size_t n_scores = (n_columns + kLanes - 1) / kLanes * kLanes;
-      std::vector<Real> one_scores(n_scores, -1);
-      std::vector<Real> other_scores(n_scores, -2);
-      portable_kernels().score(one_rows.data(), one.values.data(), one_rows.size(), one.shape, one_scores.data());
-      kernels().score(other_rows.data(), one.values.data(), one_rows.size(), one.shape, other_scores.data());
-      CHECK(std::memcmp(one_scores.data(), other_scores.data(), one_scores.size() * sizeof(Real)) == 0);
-
-      std::vector<Real> one_sums(n_scores, -1);
-      std::vector<Real> other_sums(n_scores, -2);
-      portable_kernels().sum_accumulators(one_rows.data(), one.values.data(), one_rows.size(), one.shape,
-                                          one.active.data(), one_sums.data());
-      kernels().sum_accumulators(other_rows.data(), one.values.data(), one_rows.size(), one.shape, one.active.data(),
-                                 other_sums.data());
-      for_each_bit(one.active, [&](Column column) { CHECK_EQ(one_sums[column], other_sums[column]); });
-
-      const StepColumns columns{one.active.data(), one.gradients.data()};
-      if (round % 2 == 0) {
-        const AdaGradStep rule{.learning_rate = 0.3F, .eps = 0.01F};
-        portable_kernels().step_adagrad(one_rows.data(), one.after.data(), one.values.data(), one_rows.size(),
-                                        one.mask_words, columns, rule);
-        kernels().step_adagrad(other_rows.data(), one.after.data(), one.values.data(), one_rows.size(), one.mask_words,
-                               columns, rule);
-      } else {
-        const ArowStep rule{.r = 0.3F, .least = std::abs(one.gradients[0] * one.values[0])};
-        portable_kernels().step_arow(one_rows.data(), one.after.data(), one.values.data(), one_rows.size(),
-                                     one.mask_words, columns, rule);
-        kernels().step_arow(other_rows.data(), one.after.data(), one.values.data(), one_rows.size(), one.mask_words,
-                            columns, rule);
+TEST("all kernels give the same bits as the portable ones") {
+  for (const Kernels* version : all_kernels()) {
+    Random random(1);
+    for (const std::uint32_t n_columns :
+         {1U, 2U, 3U, 4U, 5U, 8U, 9U, 15U, 16U, 17U, 33U, 48U, 49U, 63U, 64U, 65U, 101U, 130U, 200U}) {
+      for (int round = 0; round < 20; ++round) {
+        compare(*version, random, n_columns, round % 2 == 0);
       }
-      CHECK(one.rows == other.rows);
-
-      portable_kernels().sigmoids(one_scores.data(), one_scores.data(), one_scores.size());
-      kernels().sigmoids(other_scores.data(), other_scores.data(), other_scores.size());
-      CHECK(std::memcmp(one_scores.data(), other_scores.data(), one_scores.size() * sizeof(Real)) == 0);
     }
   }
 }
@@ -151,7 +158,7 @@ TEST("all kernels score halves exactly like floats of the same value") {
       std::vector<Real> expected(n_scores(floats.shape), -1);
       portable_kernels().score(float_rows.data(), floats.values.data(), float_rows.size(), floats.shape,
                                expected.data());
-      for (const Kernels* some : {&portable_kernels(), &kernels()}) {
+      for (const Kernels* some : all_kernels()) {
         std::vector<Real> scores(expected.size(), -2);
         some->score_halves(half_rows.data(), floats.values.data(), half_rows.size(), floats.shape, scores.data());
         CHECK(std::memcmp(scores.data(), expected.data(), scores.size() * sizeof(Real)) == 0);

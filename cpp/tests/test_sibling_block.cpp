@@ -128,7 +128,7 @@ void check_columns_equal_classifiers(bool auxiliary, Column n_children, const Le
 TEST("columns equal single classifiers, bit for bit") {
   for (const LearningParams& params : test::kRules) {
     for (const Column n_columns : {1U, 2U, 3U, 17U, 33U, 64U, 65U, 130U}) {
-      for (const Kernels* version : {&kernels(), &portable_kernels()}) {
+      for (const Kernels* version : all_kernels()) {
         check_columns_equal_classifiers(false, n_columns, params, *version);
         check_columns_equal_classifiers(true, n_columns - 1, params, *version);
       }
@@ -391,7 +391,7 @@ TEST("a block in half precision holds the nearest halves, and scores as they do"
     for (const auto& [feature, weights] : rounded) {
       floats.set_weights(feature, weights);
     }
-    for (const Kernels* some : {&portable_kernels(), &kernels()}) {
+    for (const Kernels* some : all_kernels()) {
       BlockScratch scratch;
       BlockScratch other_scratch;
       scratch.kernels = some;
