@@ -250,3 +250,12 @@ def test_at_a_terminal(url: str, tmp_path: Path) -> None:
     code, seen = at_a_terminal("learn", "--server", url, many)
     assert code == 0
     assert "Sending" in seen
+
+
+def test_serving_what_is_not_there(tmp_path: Path) -> None:
+    missing = tmp_path / "tags.oplt"
+    said = refused("serve", missing)
+    assert said.endswith("there is no such file. Add --new text, or --new features, to start with an empty model.")
+    said = refused("serve", missing, "--new", "text", "--host", "0.0.0.0", code=2)  # noqa: S104 (refused)
+    assert "without tokens, the server listens only on the loopback address" in said
+    assert list(tmp_path.iterdir()) == []

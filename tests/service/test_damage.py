@@ -128,10 +128,10 @@ def outcome_of(folder: Path) -> str:
     try:
         with served(folder, snapshot_at_end=False) as model:
             deadline = time.monotonic() + PATIENCE
-            while not model.is_ready and model.failure is None:
+            while not model.is_ready and model.learner.failure is None:
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
-            return model.failure.code if model.failure is not None else model.model.fingerprint()
+            return model.learner.failure.code if model.learner.failure is not None else model.model.fingerprint()
     except JournalError as error:
         return error.code
 

@@ -218,7 +218,7 @@ def test_tokens_are_required_beyond_the_loopback_address(tmp_path: Path) -> None
     token = run("token", tmp_path / "tokens.json", "desk", "--scope", "learn", "--scope", "predict").stdout.strip()
     taken = run("token", tmp_path / "tokens.json", "desk")
     assert (taken.returncode, "there is a token of this name" in taken.stderr) == (1, True)
-    arguments = [tmp_path / "m.oplt", "--tokens", tmp_path / "tokens.json"]
+    arguments = [tmp_path / "m.oplt", "--new", "text", "--tokens", tmp_path / "tokens.json"]
     with process(*arguments, log=tmp_path / "log") as server:
         with Client(server.url, token=token) as client:
             assert client.learn_one("a text", ["x"]) == 1

@@ -94,7 +94,7 @@ def command(models: tuple[str, ...], host: str, port: int, **options: Any) -> No
     file or the folder may be given. The server stops on SIGTERM or Ctrl-C, after writing a snapshot.
     """
     try:
-        from oplt.service.server import Address, run
+        from oplt.service.server import Address, expect_tokens, run
         from oplt.service.settings import ServingSettings
         from oplt.service.tokens import Tokens
     except ModuleNotFoundError as error:
@@ -113,12 +113,13 @@ def command(models: tuple[str, ...], host: str, port: int, **options: Any) -> No
         **{name: options[name] for name in ServingSettings.__dataclass_fields__ if name in options}
     )
     tokens = None if options["tokens"] is None else Tokens(options["tokens"])
+    address = Address(host, port, options["tls_cert"], options["tls_key"])
+    expect_tokens(address, tokens)
     with ExitStack() as stack:
         served = {}
         for name, path in named.items():
             served[name] = _opened(name, path, settings, options, stack)
             stack.callback(served[name].close)
-        address = Address(host, port, options["tls_cert"], options["tls_key"])
         run(served, address, tokens=tokens, on_start=lambda url: note(f"Serving {', '.join(served)} at {url}"))
     note("Stopped.")
 
@@ -138,11 +139,15 @@ def _named(models: tuple[str, ...]) -> dict[str, Path]:
 
 
 def _opened(name: str, path: Path, settings: ServingSettings, options: dict[str, Any], stack: ExitStack) -> ServedModel:
-    from oplt.service.folder import prepare_folder, start_empty
+    from oplt.service.errors import NotFoundError
+    from oplt.service.folder import SUFFIX, prepare_folder, start_empty
     from oplt.service.served_model import ServedModel
 
     if options["follow"] is None:
         is_new = options["new"] is not None and not path.exists()
+        if not (is_new or path.exists() or path.with_name(path.name + SUFFIX).is_dir()):
+            hint = "Add --new text, or --new features, to start with an empty model."
+            raise NotFoundError("no-such-model", "there is no such file", where=str(path), hint=hint)
         folder = start_empty(path, texts=options["new"] == "text") if is_new else prepare_folder(path)
         return ServedModel(folder, settings, name=name)
     from oplt.service.follower import Follower, Leader, bootstrap

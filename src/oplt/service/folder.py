@@ -22,7 +22,7 @@ from oplt.service.snapshots import SnapshotStore
 if os.name == "posix":
     import fcntl
 
-__all__ = ["Folder", "prepare_folder", "start_empty"]
+__all__ = ["SUFFIX", "Folder", "prepare_folder", "start_empty"]
 
 SUFFIX = ".served"
 

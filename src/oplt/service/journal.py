@@ -355,5 +355,5 @@ class Journal(JournalReading):
             "the journal cannot be written",
             where=str(self.path),
             got=str(error),
-            hint=f"{hint} Nothing was accepted; the server tries again with the next request.",
+            hint=f"{hint} Nothing is acknowledged; repeat the request with the same key, since it may be on disk.",
         )

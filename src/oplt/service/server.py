@@ -22,7 +22,7 @@ from oplt.service.app import make_app
 from oplt.service.served_model import ServedModel
 from oplt.service.tokens import Tokens
 
-__all__ = ["Address", "is_loopback", "run"]
+__all__ = ["Address", "expect_tokens", "is_loopback", "run"]
 
 _log = logging.getLogger(__name__)
 _GRACE = 20  # seconds for requests that are being answered when the server is asked to stop
@@ -55,6 +55,17 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def expect_tokens(address: Address, tokens: Tokens | None) -> None:
+    """Raise an error if others could connect to the address without a token."""
+    if tokens is None and not is_loopback(address.host):
+        raise InvalidParameterError(
+            "tokens-missing",
+            "without tokens, the server listens only on the loopback address",
+            got=address.host,
+            hint="Create tokens with oplt token FILE NAME, and pass --tokens FILE.",
+        )
+
+
 def run(
     served: Mapping[str, ServedModel],
     address: Address,
@@ -75,13 +86,7 @@ def run(
     on_start
         Called with the URL as soon as the server listens.
     """
-    if tokens is None and not is_loopback(address.host):
-        raise InvalidParameterError(
-            "tokens-missing",
-            "without tokens, the server listens only on the loopback address",
-            got=address.host,
-            hint="Create tokens with oplt token FILE NAME, and pass --tokens FILE.",
-        )
+    expect_tokens(address, tokens)
     app = make_app(served, tokens=tokens)
     _avoid_pauses()
     config = uvicorn.Config(
