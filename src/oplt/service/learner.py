@@ -37,7 +37,7 @@ _SHORT = 16  # examples learned together: the most that a prediction waits for
 _LONG = 2048  # the same during a backlog, when predictions read a published copy instead of waiting
 _BACKLOG = 512
 _IDLE = 0.5  # seconds
-_VIEW = 2.0  # seconds between two views for readers
+_VIEW = 30.0  # seconds between two views for readers
 _FORGOTTEN_READERS = 10.0  # seconds without readers after which no view is taken
 _LONG_CALL = 0.02  # seconds that a call may take before readers turn to the view
 _MOST_REFUSALS = 1000
@@ -134,7 +134,7 @@ class Learner:
         """Return a model to predict with, and a position that it includes, which must be `at_least` this one.
 
         It is the live model, for which a reader waits as long as a few examples take to learn. Rarely, as at the end of
-        a regrowth after a restart, that takes seconds: then it is a view from at most two seconds ago.
+        a regrowth after a restart, that takes seconds: then it is a view from at most half a minute before.
         """
         self._read_at = time.monotonic()
         began, (view, position) = self._call_began, self._view
@@ -221,7 +221,7 @@ class Learner:
         self._waiting.reached(self.learned)
 
     def _refresh_view(self) -> None:
-        """Take a view for readers, at most every two seconds, because each costs a copy of what changes afterwards."""
+        """Take a view for readers, but rarely, because each costs a copy of what changes afterwards."""
         now = time.monotonic()
         if now - self._read_at > _FORGOTTEN_READERS:
             self._view = (None, 0)
