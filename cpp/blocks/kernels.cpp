@@ -161,7 +161,8 @@ const Kernels& kernels() {
       }
       known.append(" ").append(some->name);
     }
-    throw InvalidParameter("OPLT_KERNELS is " + std::string(name) + ", but this machine can run only:" + known);
+    throw InvalidParameter(std::string("OPLT_KERNELS is ").append(name).append(", but this machine can run only:") +
+                           known);
   }();
   return chosen;
 }
