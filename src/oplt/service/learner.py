@@ -91,13 +91,11 @@ class Learner:
         self.recovered_until = journal.last  # up to here, records were there at the start
         self.failure: OpltError | None = None
         self.n_learned = 0  # since the start
-        self._journal, self._snapshots, self._monitor, self._events, self._name = (
-            journal,
-            snapshots,
-            monitor,
-            events,
-            name,
-        )
+        self._journal = journal
+        self._snapshots = snapshots
+        self._monitor = monitor
+        self._events = events
+        self._name = name
         self._view: tuple[PLT | None, int] = (None, 0)  # of a moment ago, and its position
         self._viewed_at = self._read_at = -math.inf
         self._call_began: float | None = None  # when the present call began
