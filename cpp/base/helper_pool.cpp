@@ -91,9 +91,11 @@ bool HelperPool::run_next(std::unique_lock<std::mutex>& lock, std::size_t worker
 void HelperPool::finish() {
   expect_helpers();
   std::unique_lock lock(crew_->mutex);
-  while (run_next(lock, 0)) {
+  while (!crew_->is_finished()) {
+    if (!run_next(lock, 0)) {
+      crew_->finished.wait(lock, [&] { return crew_->is_finished() || !crew_->waiting.empty(); });
+    }
   }
-  crew_->finished.wait(lock, [&] { return crew_->is_finished(); });
   if (crew_->failure) {
     std::rethrow_exception(std::exchange(crew_->failure, nullptr));
   }

@@ -54,12 +54,13 @@ class HelperPool {
       }
     }
     crew_->changed.notify_all();
+    crew_->finished.notify_all();
   }
 
   /// Runs the oldest waiting task, if there is one.
   bool run_one(std::size_t worker);
 
-  /// Runs all tasks and waits for them. Rethrows the first exception of a task.
+  /// Runs tasks, also those that running tasks start, until all have finished. Rethrows the first exception of a task.
   void finish();
 
   /// Waits for the helpers for a limited time; true if all tasks have finished.
@@ -71,7 +72,7 @@ class HelperPool {
 
     std::mutex mutex;
     std::condition_variable changed;   // a task is waiting, or the pool is being closed
-    std::condition_variable finished;  // no task is waiting or running
+    std::condition_variable finished;  // for the owner: no task is waiting or running, or it can run one itself
     std::deque<Task> waiting;
     std::size_t n_running = 0;
     std::size_t n_ready = 0;    // threads that run tasks; constant after the constructor

@@ -76,22 +76,15 @@ std::vector<Real> Plt::weights(NodeId v, RowView x) const {
 }
 
 std::span<const Real> Plt::to_probabilities(std::span<const Real> scores, NodeScratch& scratch) const {
-  scratch.probabilities.resize(scores.size());
-  const auto apply = [&](auto to_probability) {
-    std::transform(scores.begin(), scores.end(), scratch.probabilities.begin(), to_probability);
-  };
-  switch (link_) {
-    case Link::kSigmoid:
-      apply(sigmoid);
-      break;
-    case Link::kSteepSigmoid:
-      apply([](Real score) { return sigmoid(kSteepness * score); });
-      break;
-    case Link::kSquaredHinge:
-      apply(squared_hinge_probability);
-      break;
+  std::vector<Real>& probabilities = scratch.probabilities;
+  probabilities.resize(scores.size());
+  if (const std::optional<Real> slope = slope_of(link_)) {
+    std::transform(scores.begin(), scores.end(), probabilities.begin(), [&](Real score) { return *slope * score; });
+    scratch.block.kernels->sigmoids(probabilities.data(), probabilities.data(), probabilities.size());
+  } else {
+    std::transform(scores.begin(), scores.end(), probabilities.begin(), squared_hinge_probability);
   }
-  return scratch.probabilities;
+  return probabilities;
 }
 
 /// The block of the root's own classifier, then those of the nodes, ascending.

@@ -122,6 +122,9 @@ void beam_search(const Searched& searched, RowView x, ScoredNode root, std::size
   while (!level.empty()) {
     scratch.next_level.clear();
     for (const ScoredNode node : level) {
+      if (!found.wants(node.probability)) {
+        break;  // nor the others, which are less probable
+      }
       expand(searched, x, node, found, scratch.nodes, [&](ScoredNode child) { scratch.next_level.push_back(child); });
     }
     keep_best(scratch.next_level, beam);

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
+#include <utility>
 
 #include "base/math.hpp"
-#include "base/prefetch.hpp"
 
 namespace oplt {
 
@@ -47,6 +47,7 @@ double scale_to_one(RowView x) {
 void LabelMemory::Query::clear() {
   for (const FeatureId feature : features_) {
     weights_[feature] = {};
+    has_[feature / kHasBits] = 0;
   }
   features_.clear();
 }
@@ -230,7 +231,7 @@ void LabelMemory::renew_postings(LabelId label) {
   const std::span<Cell> cells = cells_.write(label);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i + kAhead < cells.size() && cells[i + kAhead].posting != kNone) {
-      prefetch(postings_[cells[i + kAhead].feature].data() + cells[i + kAhead].posting);
+      oplt::prefetch(postings_[cells[i + kAhead].feature].data() + cells[i + kAhead].posting);
     }
     Cell& cell = cells[i];
     const Posting posting{label, norm > 0 ? cell.sum / norm : Real{0}};
@@ -275,6 +276,7 @@ void LabelMemory::renew_all() {
 void LabelMemory::ask(RowView row, Query& query) const {
   query.clear();
   query.weights_.resize(weights_.size());
+  query.has_.resize(weights_.size() / Query::kHasBits + 1);
   const RowView x = proper_part(row);
   const double scale = scale_to_one(x);
   Real squares = 0;
@@ -287,6 +289,7 @@ void LabelMemory::ask(RowView row, Query& query) const {
     query.features_.push_back(feature);  // first, because clear() resets only the weights of listed features
     const auto share = static_cast<Real>(totals_[feature] > kLeastTotal ? 1.0 / totals_[feature] : 0.0);
     query.weights_[feature] = {weighted * weight, weighted * weighted, share, std::abs(weighted) * share};
+    query.has_[feature / Query::kHasBits] |= std::uint64_t{1} << (feature % Query::kHasBits);
     squares += weighted * weighted;
     query.n_known_ += weight > 0 ? 1 : 0;
   }
@@ -346,35 +349,41 @@ void LabelMemory::find_nearest(std::size_t k, Query& query, std::vector<LabelId>
   query.products_.resize(labels_.size());
   look_through_postings(query);
 
-  struct Near {
-    Real cosine;
-    LabelId label;
-  };
-  std::vector<Near> near;
-  for (const LabelId label : query.touched_) {
-    Real& sum = query.products_[label];
-    if (sum > 0 && (filter == nullptr || filter->allows(label))) {
-      near.push_back({sum, label});
-    }
-    sum = 0;  // also ignores further occurrences of a label that was touched twice
-  }
-  query.touched_.clear();
-  const auto nearer = [](const Near& a, const Near& b) {
+  const auto nearer = [](const Query::Near& a, const Query::Near& b) {
     return a.cosine != b.cosine ? a.cosine > b.cosine : a.label < b.label;
   };
-  const auto end = near.begin() + static_cast<std::ptrdiff_t>(std::min(k, near.size()));
-  std::partial_sort(near.begin(), end, near.end(), nearer);
-  std::transform(near.begin(), end, std::back_inserter(found), [](const Near& n) { return n.label; });
+  std::vector<Query::Near>& nearest = query.nearest_;  // a heap, the farthest of the k nearest on top
+  nearest.clear();
+  for (const LabelId label : query.touched_) {
+    // 0 from now on, so that further occurrences of a label that was touched twice are ignored.
+    const Query::Near near{std::exchange(query.products_[label], Real{0}), label};
+    const bool is_full = nearest.size() == k;
+    if (near.cosine <= 0 || (is_full && (k == 0 || !nearer(near, nearest.front()))) ||
+        (filter != nullptr && !filter->allows(label))) {
+      continue;
+    }
+    if (is_full) {
+      std::pop_heap(nearest.begin(), nearest.end(), nearer);
+      nearest.pop_back();
+    }
+    nearest.push_back(near);
+    std::push_heap(nearest.begin(), nearest.end(), nearer);
+  }
+  query.touched_.clear();
+  std::sort_heap(nearest.begin(), nearest.end(), nearer);
+  std::transform(nearest.begin(), nearest.end(), std::back_inserter(found),
+                 [](const Query::Near& near) { return near.label; });
 }
 
-/// Calls visit(cell, weight) for the features that label and row have in common, ascending, and possibly for some
-/// others, with weight 0. The features of a short row are searched for among the cells; for a long row, each cell is
-/// looked up in the row.
+/// Calls visit(cell, weight) for the features that label and row have in common, ascending. The features of a short row
+/// are searched for among the cells; for a long row, each cell is looked up in the row.
 template <class Visit>
 void LabelMemory::visit_common(std::span<const Cell> cells, const Query& query, Visit visit) const {
   if (cells.size() < kManyCells * query.features_.size()) {
     for (const Cell& cell : cells) {
-      visit(cell, query.weights_[cell.feature]);
+      if (query.has(cell.feature)) {
+        visit(cell, query.weights_[cell.feature]);
+      }
     }
     return;
   }

@@ -11,6 +11,7 @@
 
 #include "base/buffer.hpp"
 #include "base/lists.hpp"
+#include "base/prefetch.hpp"
 #include "base/types.hpp"
 #include "forest/label_filter.hpp"
 #include "io/array_file.hpp"
@@ -66,14 +67,24 @@ class LabelMemory {
       Real part = 0;     // |value · weight| · share
     };
 
+    struct Near {
+      Real cosine;
+      LabelId label;
+    };
+
+    static constexpr std::size_t kHasBits = 64;
+    bool has(FeatureId feature) const { return (has_[feature / kHasBits] >> (feature % kHasBits) & 1) != 0; }
+
     std::vector<FeatureId> features_;  // those that some label has, ascending
     std::vector<FeatureId> heaviest_;  // the heaviest of these, in descending order
     std::vector<Weight> weights_;      // by feature; 0 except for those of the row
+    std::vector<std::uint64_t> has_;   // a bit by feature: whether the row has it; stays in the cache, unlike weights_
     Real norm_ = 0;
     std::size_t n_known_ = 0;
     bool is_signed_ = false;
     std::vector<Real> products_;  // by label: sums during find_nearest(), otherwise 0
     std::vector<LabelId> touched_;
+    std::vector<Near> nearest_;
   };
 
   /// Limits of find_nearest(): a few rare features suffice to find a near label.
@@ -125,6 +136,14 @@ class LabelMemory {
                     const LabelFilter* filter = nullptr) const;
 
   Similarity similarity(LabelId label, const Query& query) const;
+
+  /// Prefetches what similarity() reads of a label first.
+  void prefetch(LabelId label) const {
+    if (label < labels_.size()) {
+      oplt::prefetch(&labels_[label]);
+      oplt::prefetch(cells_[label].data());
+    }
+  }
 
   /// Whether the label has features.
   bool knows(LabelId label) const { return label < labels_.size() && !cells_[label].empty(); }

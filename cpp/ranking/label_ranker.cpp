@@ -151,7 +151,11 @@ void LabelRanker::add_candidates(const Forest& forest, RowView x, std::size_t n,
                    [](const Candidate& candidate) { return candidate.label; });
     std::sort(scratch.known.begin(), scratch.known.end());
   };
-  for (const ScoredLabel& found : forest.search(x, tree_search(forest, n, beam, filter), scratch.search)) {
+  const std::vector<ScoredLabel> by_trees = forest.search(x, tree_search(forest, n, beam, filter), scratch.search);
+  for (const ScoredLabel& found : by_trees) {
+    memory_.prefetch(found.label);
+  }
+  for (const ScoredLabel& found : by_trees) {
     add(found.label, found.probability);
   }
   if (scratch.n_first == 0) {
@@ -160,6 +164,9 @@ void LabelRanker::add_candidates(const Forest& forest, RowView x, std::size_t n,
   renew_known();
   scratch.nearest.clear();
   memory_.find_nearest(n, scratch.query, scratch.nearest, filter);
+  for (const LabelId label : scratch.nearest) {
+    memory_.prefetch(label);
+  }
   for (const LabelId label : scratch.nearest) {
     add(label, scratch.least_probability);
   }
