@@ -62,7 +62,7 @@ inline double exp_double(double x) {
 }
 
 /// Natural logarithm of a positive, normal double, within a few ulp.
-inline double log_double(double x) {
+constexpr double log_double(double x) {
   // x = 2^k m with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh((m - 1) / (m + 1)), whose series converges fast there.
   const auto bits = std::bit_cast<std::uint64_t>(x);
   auto k = static_cast<std::int64_t>(bits >> 52) - 1023;

@@ -30,11 +30,17 @@ class RowBuilder {
   RowView build(std::span<const FeatureId> ids, std::span<const Real> values, const RowParams& params);
 
   std::size_t memory_bytes() const {
-    return oplt::memory_bytes(packed_) + features_.memory_bytes() + values_.memory_bytes();
+    return oplt::memory_bytes(packed_) + oplt::memory_bytes(sorted_ids_) + oplt::memory_bytes(sorted_values_) +
+           features_.memory_bytes() + values_.memory_bytes();
   }
 
  private:
+  /// Writes sorted_ids_ and sorted_values_.
+  void sort(std::span<const FeatureId> ids, std::span<const Real> values);
+
   std::vector<PackedFeature> packed_;
+  std::vector<FeatureId> sorted_ids_;
+  std::vector<Real> sorted_values_;
   SpanPool<FeatureId> features_;
   SpanPool<Real> values_;
 };

@@ -23,7 +23,13 @@ struct Term {
 
   std::uint32_t tag() const { return tag_of(hash); }
 
-  friend bool operator==(const Term& a, const Term& b) { return a.hash == b.hash && a.text == b.text; }
+  /// The hash of a text of at most 8 bytes is a bijection (see make_term), so equal ones need no comparison.
+  friend bool operator==(const Term& a, const Term& b) {
+    return a.hash == b.hash && a.text.size() == b.text.size() && a.is_chars == b.is_chars &&
+           (a.text.size() <= kBijective || a.text == b.text);
+  }
+
+  static constexpr std::size_t kBijective = 8;
 };
 
 namespace hashing {
@@ -52,6 +58,14 @@ inline std::uint64_t read_last(std::string_view text) {
   return byte(0) << 16 | byte(text.size() / 2) << 8 | byte(text.size() - 1);
 }
 
+/// The same for a text of 1 to 7 bytes, the first of the 8 bytes of `word`.
+inline std::uint64_t last_of_short(std::uint64_t word, std::size_t size) {
+  const auto from = [&](std::size_t i) { return word >> (8 * (i & 7)); };
+  const std::uint64_t four_or_more = word << 32 | (from(size - 4) & 0xFFFFFFFF);
+  const std::uint64_t fewer = (word & 0xFF) << 16 | (from(size / 2) & 0xFF) << 8 | (from(size - 1) & 0xFF);
+  return size >= 4 ? four_or_more : fewer;
+}
+
 inline std::uint64_t mixed(std::uint64_t h) {
   h *= 0x9E3779B97F4A7C15ULL;
   h ^= h >> 32;
@@ -61,12 +75,27 @@ inline std::uint64_t mixed(std::uint64_t h) {
 
 }  // namespace hashing
 
+/// Texts of the same length and kind that have at most 8 bytes have different hashes: read_last() keeps all their
+/// bytes, and mixed() is a bijection.
 inline Term make_term(std::string_view text, bool is_chars) {
   std::uint64_t h = hashing::mixed(2 * text.size() + (is_chars ? 1 : 0));
   for (std::string_view rest = text; rest.size() > 8; rest.remove_prefix(8)) {
     h = hashing::mixed(h ^ hashing::read<std::uint64_t>(rest.data()));
   }
   return {text, is_chars, hashing::mixed(h ^ hashing::read_last(text))};
+}
+
+/// The same for a text that is not empty, and is followed by bytes that may be read, so that it has 8 of them. The
+/// lengths of words cannot be predicted; this has hardly any branches that depend on them.
+inline Term make_term_of_words(std::string_view text, bool is_chars) {
+  std::uint64_t h = hashing::mixed(2 * text.size() + (is_chars ? 1 : 0));
+  for (std::string_view rest = text; rest.size() > 8; rest.remove_prefix(8)) {
+    h = hashing::mixed(h ^ hashing::read<std::uint64_t>(rest.data()));
+  }
+  const std::size_t size = text.size();
+  const std::uint64_t word = hashing::read<std::uint64_t>(text.data() + (size > 8 ? size - 8 : 0));
+  const std::uint64_t if_short = hashing::last_of_short(word, size & 7);
+  return {text, is_chars, hashing::mixed(h ^ (size >= 8 ? word : if_short))};
 }
 
 }  // namespace oplt

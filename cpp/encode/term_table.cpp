@@ -14,20 +14,11 @@ namespace oplt {
 
 namespace {
 
-constexpr std::uint32_t kLargestScore = 0xFFFFFFFF;  // scores saturate here instead of wrapping around
-
 std::uint64_t pack(std::uint32_t score, std::uint32_t id) { return (std::uint64_t{score} << 32) | id; }
 
 }  // namespace
 
 TermTable::TermTable(std::uint32_t hash_bits, std::uint32_t limit) : hash_bits_(hash_bits), limit_(limit) {}
-
-void TermTable::count(std::uint32_t id) {
-  entries_.own();
-  Entry& entry = entries_[id];
-  entry.score += entry.score < kLargestScore ? 1 : 0;
-  entry.last_text = n_texts_;
-}
 
 void TermTable::own() {
   entries_.own();

@@ -57,13 +57,17 @@ class TermTable {
   void prefetch_entry(const Term& key) const {
     if (hash_bits_ == 0 && !slots_.empty()) {
       const std::uint32_t id = slots_[home(key.hash)].id;
-      prefetch(entries_.data() + (id == kNone ? 0 : id));
+      const Entry* entry = entries_.data() + (id == kNone ? 0 : id);
+      prefetch(&entry->begin);
+      prefetch(&entry->is_chars);  // half of the entries are in two cache lines
     }
   }
   void prefetch_text(const Term& key) const {
     if (hash_bits_ == 0 && !slots_.empty()) {
       const std::uint32_t id = slots_[home(key.hash)].id;
-      prefetch(text_.data() + (id == kNone ? 0 : entries_[id].begin));
+      if (key.text.size() > Term::kBijective) {  // find() does not compare shorter ones
+        prefetch(text_.data() + (id == kNone ? 0 : entries_[id].begin));
+      }
     }
   }
 
@@ -72,7 +76,12 @@ class TermTable {
   std::uint64_t n_texts() const { return n_texts_; }
 
   /// Counts the term for the current text; to be called once per text and term.
-  void count(std::uint32_t id);
+  void count(std::uint32_t id) {
+    entries_.own();
+    Entry& entry = entries_[id];
+    entry.score += entry.score < kLargestScore ? 1 : 0;
+    entry.last_text = n_texts_;
+  }
 
   /// Whether the term has been counted for the current text.
   bool is_of_this_text(std::uint32_t id) const { return entries_[id].last_text == n_texts_; }
@@ -151,6 +160,7 @@ class TermTable {
   void push_rarest(std::uint32_t id);
   void check_entries() const;
 
+  static constexpr std::uint32_t kLargestScore = 0xFFFFFFFF;  // scores saturate here instead of wrapping around
   static constexpr std::uint64_t kMostTexts = std::uint64_t{1} << 62;  // counting ends here; only forged files reach it
 
   std::uint32_t hash_bits_;

@@ -21,27 +21,29 @@ namespace oplt {
 
 namespace {
 
-/// ln of a count. It is needed for every feature of every text, so small counts are looked up in a table, and larger
-/// ones are computed from it.
-double log_of(std::uint64_t count) {
-  constexpr std::uint64_t kSize = 4096;
-  static const auto table = [] {
-    std::array<double, kSize> logs{};
-    for (std::size_t n = 1; n < kSize; ++n) {
-      logs[n] = log_double(static_cast<double>(n));
-    }
-    return logs;
-  }();
-  if (count < kSize) {
-    return table[count];
+constexpr std::uint64_t kSmallCounts = 4096;
+
+constexpr std::array<double, kSmallCounts> kLogs = [] {
+  std::array<double, kSmallCounts> logs{};
+  for (std::size_t n = 1; n < kSmallCounts; ++n) {
+    logs[n] = log_double(static_cast<double>(n));
   }
-  // count = 2^k head (1 + r) with head in [kSize / 2, kSize), so r < 2 / kSize and four terms of the series suffice.
-  const auto k = static_cast<int>(std::bit_width(count) - std::bit_width(kSize - 1));
+  return logs;
+}();
+
+double log_of_large(std::uint64_t count) {
+  // count = 2^k head (1 + r) with head in [kSmallCounts / 2, kSmallCounts), so r < 2 / kSmallCounts and four terms of
+  // the series suffice.
+  const auto k = static_cast<int>(std::bit_width(count) - std::bit_width(kSmallCounts - 1));
   const std::uint64_t head = count >> k;
   const double r = static_cast<double>(count - (head << k)) / static_cast<double>(head << k);
   const double series = r * (1.0 - r * (1.0 / 2 - r * (1.0 / 3 - r * (1.0 / 4))));
-  return k * 0.6931471805599453 + table[head] + series;
+  return k * 0.6931471805599453 + kLogs[head] + series;
 }
+
+/// ln of a count. It is needed for every feature of every text, so small counts are looked up in a table, and larger
+/// ones are computed from it.
+double log_of(std::uint64_t count) { return count < kSmallCounts ? kLogs[count] : log_of_large(count); }
 
 /// With hash_bits, all texts are empty, and the hashes determine the order.
 bool comes_before(const Term& a, const Term& b) {
@@ -60,12 +62,32 @@ void for_each_distinct(const std::vector<Item>& sorted, Take take) {
   }
 }
 
+constexpr std::uint32_t kMostFrequent = kNone - 1;  // frequencies saturate here
+
+/// Lists the distinct ids of row.known, which is sorted, and their frequencies.
+void count_known(TextRow& row) {
+  row.ids.resize(row.known.size());
+  row.frequencies.resize(row.known.size());
+  std::size_t n = 0;
+  FeatureId last = kNone;
+  std::uint32_t frequency = 0;
+  for (const FeatureId id : row.known) {  // without branches: which ids recur cannot be predicted
+    const bool is_new = id != last;
+    frequency = is_new ? 1 : frequency + (frequency < kMostFrequent ? 1 : 0);
+    n += is_new ? 1 : 0;
+    row.ids[n - 1] = last = id;
+    row.frequencies[n - 1] = frequency;
+  }
+  row.ids.resize(n);
+  row.frequencies.resize(n);
+}
+
 /// Calls take(term) for each word n-gram.
 template <class Take>
 void for_each_of_words(const Words& words, const TextParams& params, Take take) {
   for (std::size_t n = params.min_words; n <= params.max_words && n <= words.size() && n > 0; ++n) {
     for (std::size_t i = 0; i + n <= words.size(); ++i) {
-      take(make_term(words.sequence(i, n), false));
+      take(make_term_of_words(words.sequence(i, n), false));
     }
   }
 }
@@ -86,7 +108,7 @@ void for_each_of_chars(std::string_view padded, const TextParams& params, Take t
     for (std::size_t n = 1; n <= params.max_chars && end < padded.size(); ++n) {
       end = next(end);
       if (n >= params.min_chars) {
-        take(make_term(padded.substr(begin, end - begin), true));
+        take(make_term_of_words(padded.substr(begin, end - begin), true));
       }
     }
   }
@@ -199,14 +221,14 @@ void TextFeatures::look_up(TextRow& row) const {
   row.unknown.clear();
   for (const Term& key : row.keys) {
     const FeatureId id = terms_.find(key);
-    row.digest += digest_of(key);
     if (id == kNone) {
       row.unknown.push_back(key);
     } else {
       row.known.push_back(id);
     }
   }
-  std::sort(row.known.begin(), row.known.end());
+  row.sorter.sort(row.known, terms_.size());
+  count_known(row);
 }
 
 /// `log_n` is ln(1 + n), with the number n of texts so far.
@@ -214,21 +236,37 @@ double TextFeatures::idf(FeatureId id, double log_n) const {
   return params_.idf ? 1.0 + log_n - log_of(1 + std::uint64_t{terms_.n_texts_with(id)}) : 1.0;
 }
 
+/// The value of a term with this number of occurrences.
+Real TextFeatures::value(FeatureId id, std::uint32_t frequency, double log_n) const {
+  const double tf = params_.sublinear ? 1.0 + log_of(frequency) : frequency;
+  return static_cast<Real>(tf * idf(id, log_n));
+}
+
+/// Computes the values of the terms that were known before.
+void TextFeatures::put_known(double log_n, TextRow& row) const {
+  row.values.resize(row.ids.size());
+  for (std::size_t i = 0; i < row.ids.size(); ++i) {
+    row.values[i] = value(row.ids[i], row.frequencies[i], log_n);
+  }
+}
+
 void TextFeatures::put(FeatureId id, std::size_t frequency, double log_n, TextRow& row) const {
-  const double tf = params_.sublinear ? 1.0 + log_of(frequency) : static_cast<double>(frequency);
   row.ids.push_back(id);
-  row.values.push_back(static_cast<Real>(tf * idf(id, log_n)));
-  row.frequencies.push_back(static_cast<std::uint32_t>(std::min<std::size_t>(frequency, kNone - 1)));
+  row.frequencies.push_back(static_cast<std::uint32_t>(std::min<std::size_t>(frequency, kMostFrequent)));
+  row.values.push_back(value(id, row.frequencies.back(), log_n));
 }
 
 void TextFeatures::learn(std::string_view text, TextRow& row) {
   read(text, row);
+  for (const Term& key : row.keys) {
+    row.digest += digest_of(key);
+  }
   terms_.next_text();
   const double log_n = log_of(1 + terms_.n_texts());
-  for_each_distinct(row.known, [&](FeatureId id, std::size_t frequency) {
+  for (const FeatureId id : row.ids) {
     terms_.count(id);
-    put(id, frequency, log_n, row);
-  });
+  }
+  put_known(log_n, row);
   // In sorted order, so that ids do not depend on the order of the words. Known terms were counted first, so that new
   // ones do not replace them.
   std::sort(row.unknown.begin(), row.unknown.end(), comes_before);
@@ -278,8 +316,7 @@ void TextFeatures::learn(const RecordedTexts& texts, std::size_t i, TextRow& row
 
 void TextFeatures::find(std::string_view text, TextRow& row) const {
   read(text, row);
-  const double log_n = log_of(1 + terms_.n_texts());
-  for_each_distinct(row.known, [&](FeatureId id, std::size_t frequency) { put(id, frequency, log_n, row); });
+  put_known(log_of(1 + terms_.n_texts()), row);
 }
 
 /// The names of further features as keys, and their values. Integers and strings are distinguished.

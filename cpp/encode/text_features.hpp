@@ -13,6 +13,7 @@
 #include "base/types.hpp"
 #include "encode/encoded.hpp"
 #include "encode/named_rows.hpp"
+#include "encode/sorted_ids.hpp"
 #include "encode/term_table.hpp"
 #include "encode/words.hpp"
 #include "io/array_file.hpp"
@@ -39,12 +40,13 @@ struct TextRow {
   std::vector<FeatureId> ids;
   std::vector<Real> values;
   std::vector<std::uint32_t> frequencies;  // number of occurrences in the text; 0 for a further feature
-  std::uint64_t digest = 0;                // of all terms, including unknown ones, and further features
+  std::uint64_t digest = 0;                // of all terms and further features of a text that was learnt
 
   Words words;
   Words chunks;  // the source of character n-grams
   std::vector<Term> keys;
   std::vector<FeatureId> known;
+  IdSorter sorter;
   std::vector<Term> unknown;
   std::vector<std::string> further_names;
   std::vector<std::pair<Term, Real>> further;  // keys and values of further features
@@ -140,7 +142,9 @@ class TextFeatures {
   void look_up(TextRow& row) const;
   void list_further(const NamedRows& rows, std::size_t i, TextRow& row) const;
   void learn_listed(TextRow& row);
+  void put_known(double log_n, TextRow& row) const;
   void put(FeatureId id, std::size_t frequency, double log_n, TextRow& row) const;
+  Real value(FeatureId id, std::uint32_t frequency, double log_n) const;
   double idf(FeatureId id, double log_n) const;
 
   TextParams params_;

@@ -2,29 +2,21 @@
 // SPDX-License-Identifier: MIT
 #include "encode/words.hpp"
 
-#include <array>
+#include <algorithm>
+#include <bit>
+#include <cstring>
 
+#include "encode/ascii_block.hpp"
 #include "encode/unicode.hpp"
 
 namespace oplt {
 
 namespace {
 
-/// Lower-case forms of the ASCII characters that words are made of, 0 for all other bytes.
-constexpr std::array<char, 256> kAscii = [] {
-  std::array<char, 256> table{};
-  for (char c = 'a'; c <= 'z'; ++c) {
-    table[static_cast<std::size_t>(c)] = c;
-    table[static_cast<std::size_t>(c - 'a' + 'A')] = c;
-  }
-  for (char c = '0'; c <= '9'; ++c) {
-    table[static_cast<std::size_t>(c)] = c;
-  }
-  table['_'] = '_';
-  return table;
-}();
-
-char ascii(char byte) { return kAscii[static_cast<unsigned char>(byte)]; }
+bool is_ascii_word(char c) {
+  const char lower = static_cast<char>(c | 0x20);
+  return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 struct CharRange {
   char32_t first;
@@ -62,8 +54,8 @@ bool is_blank(char32_t c) {
 }
 
 bool continues_word(std::string_view text, std::size_t i) {
-  return i < text.size() && (ascii(text[i]) != 0 || (static_cast<unsigned char>(text[i]) >= 0x80 &&
-                                                     fold_char(decode_utf8(text, i)).kind == CharKind::kWord));
+  return i < text.size() && (is_ascii_word(text[i]) || (static_cast<unsigned char>(text[i]) >= 0x80 &&
+                                                        fold_char(decode_utf8(text, i)).kind == CharKind::kWord));
 }
 
 /// Number of bytes at i, after the letters of a word, that belong to the word: "++" always, "+" and "#" only if no
@@ -117,27 +109,45 @@ class Words::Builder {
     put(fold_char(c).folded);
   }
 
-  bool is_in_letters() const { return open_ == CharKind::kWord; }
-
-  void take_symbols(std::string_view symbols) {
-    for (const char symbol : symbols) {
-      *out_++ = symbol;
+  /// Takes the character at i, which is not ASCII, or '+' or '#' and any more of them. Returns the end.
+  std::size_t take_special(std::string_view text, std::size_t i, bool with_symbols) {
+    if (static_cast<unsigned char>(text[i]) < 0x80) {
+      const std::size_t n_symbols = with_symbols && open_ == CharKind::kWord ? n_symbols_of_word(text, i) : 0;
+      for (const char symbol : text.substr(i, n_symbols)) {
+        *out_++ = symbol;
+      }
+      end_word();
+      return i + (n_symbols > 0 ? n_symbols : 1);
     }
-    end_word();
+    const char32_t c = decode_utf8(text, i);
+    if (with_symbols && is_emoji(c)) {
+      take_emoji(c);
+    } else if (!with_symbols || c != kAsPicture) {
+      take(fold_char(c));  // kNoChar has kind kOther, which ends a word
+    }
+    return i;
   }
 
-  /// The fast path for most texts: reads a run of ASCII word characters, and returns its end.
-  std::size_t take_ascii(std::string_view text, std::size_t i) {
-    if (open_ != CharKind::kWord) {
+  /// The fast path for most texts: takes bytes [first, last) of a block, none of which is special.
+  void take_ascii(const AsciiBlock& block, std::size_t first, std::size_t last) {
+    if (first == last) {
+      return;
+    }
+    std::uint64_t rest = block.in_word << (AsciiBlock::kSize - last) >> (AsciiBlock::kSize - last) >> first << first;
+    std::size_t end = first;  // of the last run of letters
+    while (rest != 0) {
+      const auto begin = static_cast<std::size_t>(std::countr_zero(rest));
+      if (begin > first || open_ != CharKind::kWord) {
+        end_word();
+        begin_word(CharKind::kWord);
+      }
+      end = begin + static_cast<std::size_t>(std::countr_one(rest >> begin));
+      put(block.folded.data() + begin, end - begin);
+      rest = end == AsciiBlock::kSize ? 0 : rest >> end << end;
+    }
+    if (end < last) {
       end_word();
-      begin_word(CharKind::kWord);
     }
-    char* out = out_;  // a local variable stays in a register
-    for (char c = 0; i < text.size() && (c = ascii(text[i])) != 0; ++i) {
-      *out++ = c;
-    }
-    out_ = out;
-    return i;
   }
 
   void end_word() {
@@ -151,6 +161,14 @@ class Words::Builder {
 
  private:
   void put(char32_t c) { out_ = encode_utf8(c, out_); }
+
+  /// A few bytes of constant number are copied faster than the exact number; the buffer has room for them.
+  void put(const char* bytes, std::size_t n) {
+    for (std::size_t i = 0; i < n; i += AsciiBlock::kSlack) {
+      std::memcpy(out_ + i, bytes + i, AsciiBlock::kSlack);
+    }
+    out_ += n;
+  }
 
   void begin_word(CharKind kind) {
     begin_ = position();
@@ -169,7 +187,7 @@ class Words::Builder {
 void Words::split(std::string_view text, WordRule rule) {
   words_.clear();
   // Upper bound: folding adds at most one byte, only to characters of two bytes, and each may be followed by a space.
-  const std::size_t most = 2 * text.size() + 2;
+  const std::size_t most = 2 * text.size() + 2 + AsciiBlock::kSlack;
   if (buffer_.size() < most) {
     buffer_.resize(most);
   }
@@ -191,22 +209,17 @@ void Words::split(std::string_view text, WordRule rule) {
 }
 
 void Words::split_words(std::string_view text, Builder& builder, bool with_symbols) {
+  AsciiBlock block;
   for (std::size_t i = 0; i < text.size();) {
-    if (ascii(text[i]) != 0) {
-      i = builder.take_ascii(text, i);
-    } else if (static_cast<unsigned char>(text[i]) < 0x80) {
-      const bool may_belong = with_symbols && (text[i] == '+' || text[i] == '#') && builder.is_in_letters();
-      const std::size_t n_symbols = may_belong ? n_symbols_of_word(text, i) : 0;
-      builder.take_symbols(text.substr(i, n_symbols));
-      i += n_symbols > 0 ? n_symbols : 1;
-    } else {
-      const char32_t c = decode_utf8(text, i);
-      if (with_symbols && is_emoji(c)) {
-        builder.take_emoji(c);
-      } else if (!with_symbols || c != kAsPicture) {
-        builder.take(fold_char(c));  // kNoChar has kind kOther, which ends a word
-      }
+    block.read(text, i);
+    const std::size_t n = std::min(AsciiBlock::kSize, text.size() - i);
+    std::size_t k = 0;
+    while (k < n) {
+      const std::size_t plain_end = std::min(n, k + static_cast<std::size_t>(std::countr_zero(block.special >> k)));
+      builder.take_ascii(block, k, plain_end);
+      k = plain_end == n ? n : builder.take_special(text, i + plain_end, with_symbols) - i;
     }
+    i += k;  // a special character may end after the block
   }
 }
 

@@ -113,6 +113,20 @@ TEST("hashes of texts that differ in a byte, in length or in kind differ") {
   CHECK_EQ(hashes.size(), n);
 }
 
+TEST("terms of a buffer have the hashes of other terms, whatever follows them") {
+  const std::string letters = "abcdefghijklmnopqrstuvwxyz\xC3\xA4\xFF";
+  for (std::size_t n = 1; n <= letters.size(); ++n) {
+    for (const char next : {'\0', ' ', '\xFF'}) {
+      const std::string buffer = letters.substr(letters.size() - n) + std::string(8, next);
+      for (const bool is_chars : {false, true}) {
+        const Term found = oplt::make_term_of_words(std::string_view(buffer).substr(0, n), is_chars);
+        CHECK(found == oplt::make_term(letters.substr(letters.size() - n), is_chars));
+        CHECK_EQ(found.hash, oplt::make_term(letters.substr(letters.size() - n), is_chars).hash);
+      }
+    }
+  }
+}
+
 TEST("the last bits of hashes are uniformly distributed") {
   std::vector<int> counts(1024);
   for (int i = 0; i < 102'400; ++i) {

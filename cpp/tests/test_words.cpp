@@ -91,6 +91,29 @@ TEST("sequences and padded words are views of the buffer") {
   CHECK_EQ(words.padded(2), " three ");
 }
 
+TEST("where words are in a text does not matter") {
+  const Strings expected{"abc", "\u00E4b", "c++", "x+", "_1"};
+  std::string long_word;
+  for (std::size_t n = 0; n < 200; ++n) {  // texts are read in blocks of 64 bytes
+    CHECK_EQ(words_of(std::string(n, ' ') + "ABC \u00C4b:C++ x+- _1"), expected);
+    Strings after_word = expected;
+    after_word.insert(after_word.begin(), long_word + "\u00E9");
+    CHECK_EQ(words_of(long_word + "\u00C9 ABC \u00C4b:C++ x+- _1"), after_word);
+    CHECK_EQ(words_of(long_word + " ").size(), n > 0 ? 1U : 0U);
+    long_word += static_cast<char>('a' + n % 26);
+  }
+}
+
+TEST("all ASCII characters are folded or separate words") {
+  for (int c = 0; c < 0x80; ++c) {
+    const bool is_upper = c >= 'A' && c <= 'Z';
+    const bool is_word = is_upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    const std::string text{'a', static_cast<char>(c), 'b'};
+    const std::string folded{'a', static_cast<char>(is_upper ? c - 'A' + 'a' : c), 'b'};
+    CHECK_EQ(words_of(text), is_word ? Strings{folded} : (Strings{"a", "b"}));
+  }
+}
+
 TEST("a short text after a long one has only its own words") {
   Words words;
   words.split("some rather long text", WordRule::kSymbols);

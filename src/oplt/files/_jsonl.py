@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,78 +21,23 @@ from oplt.files._examples import (
     as_written_weight,
     did_you_mean,
     fields_of,
-    first_repeated,
 )
+from oplt.files._json import object_of
 from oplt.validation import holds_text
 from oplt.wording import briefly
 
 __all__ = ["examples", "from_fields", "line"]
 
 
-def examples(lines: Iterator[tuple[int, str]], columns: Columns, problems: Problems) -> Iterator[Example]:
+def examples(lines: Iterator[tuple[int, bytes]], columns: Columns, problems: Problems) -> Iterator[Example]:
     """Read examples; blank lines are ignored."""
-    for number, text in lines:
-        if text.isspace():
-            continue
+    for number, line in lines:
         try:
-            yield from_fields(_parsed(text), columns, number)
+            fields = object_of(line)
+            if fields is not None:
+                yield from_fields(fields, columns, number)
         except InvalidInputError as error:
             problems.bad(number, error)
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    try:
-        found = _DECODER.decode(text)
-    except InvalidInputError:
-        raise
-    except json.JSONDecodeError as error:
-        raise InvalidInputError("not-json", f"not JSON: {_in_words(error)}") from None
-    except ValueError:  # Python's limit, against numbers that take hours to read
-        what = f"a whole number has more than {sys.get_int_max_str_digits():,} digits"
-        raise InvalidInputError("not-json", what) from None
-    except RecursionError:
-        raise InvalidInputError("not-json", "not an example: nested too deeply") from None
-    if not isinstance(found, dict):
-        raise InvalidInputError(
-            "not-json", 'an example must be an object, such as {"text": "...", "labels": ["..."]}', got=briefly(found)
-        )
-    return found
-
-
-# Our messages by the beginning of those of Python's json module, which differ between versions. {} is the column.
-_MISTAKES = {
-    "Unterminated string": "the string that begins in column {} is never closed",
-    "Expecting ':'": "a colon is missing in column {}",
-    "Expecting ','": "a comma or a closing bracket is missing in column {}",
-    "Expecting value": "a value is missing in column {}",
-    "Expecting property name": "a name in double quotes is missing in column {}",
-    "Illegal trailing comma": "the comma in column {} is superfluous",
-    "Invalid control character": "the string has a control character in column {}, which must be an escape such"
-    " as \\n or \\t",
-    "Invalid \\u": "the escape in column {} must be \\u and four hexadecimal digits",
-    "Invalid \\": "the backslash in column {} does not begin a JSON escape; a backslash itself is written \\\\",
-    "Extra data": "the example is followed by something else in column {}; each line must hold one object",
-}
-
-
-def _in_words(error: json.JSONDecodeError) -> str:
-    column = error.pos + 1
-    if error.pos >= len(error.doc.rstrip()) and not error.msg.startswith("Unterminated"):
-        return f"the line ends in the middle of the example, after column {len(error.doc.rstrip())}"
-    words = next((words for begin, words in _MISTAKES.items() if error.msg.startswith(begin)), None)
-    return f"there is a mistake in column {column}" if words is None else words.format(column)
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of names and values. Python's default would silently keep only the last of duplicate names."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = first_repeated(name for name, _ in pairs)
-        raise InvalidInputError("field-twice", f"the name {briefly(twice)} occurs twice in one object")
-    return found
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_distinct)
 
 
 def from_fields(fields: dict[str, Any], columns: Columns, number: int) -> Example:
@@ -110,8 +54,8 @@ def from_fields(fields: dict[str, Any], columns: Columns, number: int) -> Exampl
 
 def _lacks(fields: dict[str, Any], columns: Columns) -> bool:
     """Check whether labels, or both text and features, are missing: then names are matched ignoring case."""
-    no_labels = columns.labels is not None and not any(name in fields for name in columns.label_names)
-    return no_labels or not any(name in fields for name in columns.inputs)
+    names = fields.keys()
+    return (columns.labels is not None and names.isdisjoint(columns.label_names)) or names.isdisjoint(columns.inputs)
 
 
 def _labels(given: Any, name: str, columns: Columns) -> list[Any]:
@@ -127,9 +71,9 @@ def _labels(given: Any, name: str, columns: Columns) -> list[Any]:
 
 
 def _x(fields: dict[str, Any], columns: Columns) -> Any:
-    has_text = any(name in fields for name in columns.texts)
+    has_text = not fields.keys().isdisjoint(columns.texts)
     features = columns.features if isinstance(columns.features, str) else None
-    has_features = features in fields or any(name in fields for name in columns.numbers)
+    has_features = features in fields or not fields.keys().isdisjoint(columns.numbers)
     if has_text and columns.numbers:
         given = {name: fields[name] for name in columns.numbers if fields.get(name) is not None}
         return as_text_with(_text(fields, columns.texts), given)

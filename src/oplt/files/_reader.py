@@ -33,7 +33,6 @@ _CHARACTERS_OF_A_FEATURE = 32  # about as much memory
 _Parser: TypeAlias = Callable[[Iterator[tuple[int, str]], Columns, Problems], Iterator[Example]]
 
 _LINE_FORMATS: dict[str, _Parser] = {
-    "jsonl": _jsonl.examples,
     "fasttext": _fasttext.examples,
     "vw": _vw.examples,
     PLAIN: _lines.examples,
@@ -165,7 +164,10 @@ class Reader:
             self._expect_to_keep(format, columns)
         if format == "xmlc":
             return format, _xmlc.batches(lines, size, self.skipped, self._source.would_wait)
-        examples = _LINE_FORMATS[format](decoded(lines, self.skipped), columns, self.skipped)
+        if format == "jsonl":  # its decoder takes bytes
+            examples = _jsonl.examples(lines, columns, self.skipped)
+        else:
+            examples = _LINE_FORMATS[format](decoded(lines, self.skipped), columns, self.skipped)
         return format, _gathered(examples, size, self.skipped, self._source.would_wait)
 
     def _expect_to_keep(self, format: str, columns: Columns) -> None:  # noqa: A002

@@ -17,7 +17,7 @@ from oplt.errors import InvalidInputError
 from oplt.files._examples import Problems
 from oplt.wording import briefly
 
-__all__ = ["MOST_LINE_BYTES", "Source", "decoded"]
+__all__ = ["MOST_LINE_BYTES", "Source", "as_text", "decoded"]
 
 MOST_LINE_BYTES = 1 << 26  # longer lines are rejected, so that memory is bounded for any input
 
@@ -164,8 +164,16 @@ def decoded(lines: Iterator[tuple[int, bytes]], problems: Problems) -> Iterator[
     """Iterate over the lines as text, with their line ends; lines that are not UTF-8 are invalid."""
     for number, line in lines:
         try:
-            yield number, line.decode()
-        except UnicodeDecodeError as error:
-            what = f"byte {line[error.start]:#04x} in position {error.start + 1} is not UTF-8"
-            hint = "If the file is Latin-1, convert it, for example with iconv -f LATIN1 -t UTF-8."
-            problems.bad(number, InvalidInputError("not-utf-8", what, hint=hint))
+            yield number, as_text(line)
+        except InvalidInputError as error:
+            problems.bad(number, error)
+
+
+def as_text(line: bytes) -> str:
+    """Decode a line."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        what = f"byte {line[error.start]:#04x} in position {error.start + 1} is not UTF-8"
+        hint = "If the file is Latin-1, convert it, for example with iconv -f LATIN1 -t UTF-8."
+        raise InvalidInputError("not-utf-8", what, hint=hint) from None
