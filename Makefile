@@ -110,11 +110,16 @@ $(BENCH)/package: $(BENCH)/tools $(CORE_FILES) $(PACKAGE_FILES)
 bench: $(BENCH)/package  ## Compare with other systems: DATA="nvd-cpe bibtex" OUT=folder, data from OPLT_DATA.
 	$(BENCH)/bin/python benchmarks/peers/run.py $(DATA) --out $(or $(OUT),build/results/peers)
 
-.PHONY: bench-scaling
-bench-scaling: $(BENCH)/package  ## Cost and memory as labels, examples and features grow: OUT=folder.
-	$(BENCH)/bin/python benchmarks/scaling/run.py --out $(or $(OUT),build/results/scaling)
+# Plots take megabytes; all peers take gigabytes.
+$(VENV)/plots: $(VENV)/tools
+	$(BIN)/python -m pip install -q --group bench
+	touch $@
 
-# Only CMT and plots, which take megabytes; all peers take gigabytes.
+.PHONY: bench-scaling
+bench-scaling: build $(VENV)/plots  ## Cost and memory as labels, examples, features and threads grow: OUT=folder OPTIONS="--most-examples 100000".
+	$(BIN)/python benchmarks/scaling/run.py $(OPTIONS) --out $(or $(OUT),build/results/scaling)
+
+# CMT and plots.
 $(VENV)/paper: $(VENV)/tools
 	$(BIN)/python -m pip install -q --group paper
 	touch $@
