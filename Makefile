@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 CORE_FILES := CMakeLists.txt $(filter-out cpp/tests/%,$(wildcard cpp/*/*))
 PACKAGE_FILES := pyproject.toml $(shell find src -name '*.py' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.svg' -o -name py.typed)
 
-CPP_FILES := $(wildcard cpp/*/*.cpp cpp/*/*.hpp)
+CPP_FILES := $(wildcard cpp/*/*.cpp cpp/*/*.hpp benchmarks/*/*.cpp)
 
 .PHONY: help
 help:  ## List the targets.
@@ -118,6 +118,13 @@ $(VENV)/plots: $(VENV)/tools
 .PHONY: bench-scaling
 bench-scaling: build $(VENV)/plots  ## Cost and memory as labels, examples, features and threads grow: OUT=folder OPTIONS="--most-examples 100000".
 	$(BIN)/python benchmarks/scaling/run.py $(OPTIONS) --out $(or $(OUT),build/results/scaling)
+
+.PHONY: bench-kernels
+bench-kernels: build $(VENV)/plots  ## The kernels, compared with the memory bandwidth and with each other: DATA=nvd-cpe OUT=folder, data from OPLT_DATA.
+	cmake -S . -B build/kernels -DOPLT_BUILD_BENCHMARKS=ON > /dev/null
+	cmake --build build/kernels -j $(JOBS) --target bench_kernels > /dev/null
+	$(BIN)/python benchmarks/micro/kernels.py --program build/kernels/bench_kernels \
+		--data $(or $(DATA),nvd-cpe) --out $(or $(OUT),build/results/kernels)
 
 # CMT and plots.
 $(VENV)/paper: $(VENV)/tools
