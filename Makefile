@@ -81,6 +81,17 @@ test-cpp:
 	cmake --build build/tests -j $(JOBS) > /dev/null
 	ctest --test-dir build/tests --output-on-failure
 
+# CMake runs the tests of a foreign machine by the emulator, which finds its libraries in the folder after -L.
+.PHONY: test-arm
+test-arm:  ## Cross-compile the core for 64-bit ARM and run its tests under QEMU: TESTS="kernels|same_bits" chooses some.
+	@command -v aarch64-linux-gnu-g++ > /dev/null && command -v qemu-aarch64 > /dev/null || \
+	  { echo "make test-arm needs a cross-compiler and QEMU; on Debian: sudo apt-get install g++-aarch64-linux-gnu qemu-user" >&2; exit 1; }
+	cmake -S . -B build/arm -DOPLT_BUILD_TESTS=ON -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+	  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
+	  '-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64;-L;/usr/aarch64-linux-gnu' > /dev/null
+	cmake --build build/arm -j $(JOBS) > /dev/null
+	ctest --test-dir build/arm --output-on-failure $(if $(TESTS),-R '$(TESTS)')
+
 .PHONY: lint
 lint: build  ## ruff, mypy, import-linter, clang-format.
 	$(BIN)/ruff check src tests benchmarks tools
