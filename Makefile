@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 CORE_FILES := CMakeLists.txt $(filter-out cpp/tests/%,$(wildcard cpp/*/*))
 PACKAGE_FILES := pyproject.toml $(shell find src -name '*.py' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.svg' -o -name py.typed)
 
-CPP_FILES := $(wildcard cpp/*/*.cpp cpp/*/*.hpp)
+CPP_FILES := $(wildcard cpp/*/*.cpp cpp/*/*.hpp benchmarks/*/*.cpp)
 
 .PHONY: help
 help:  ## List the targets.
@@ -81,6 +81,17 @@ test-cpp:
 	cmake --build build/tests -j $(JOBS) > /dev/null
 	ctest --test-dir build/tests --output-on-failure
 
+# CMake runs the tests of a foreign machine by the emulator, which finds its libraries in the folder after -L.
+.PHONY: test-arm
+test-arm:  ## Cross-compile the core for 64-bit ARM and run its tests under QEMU: TESTS="kernels|same_bits" chooses some.
+	@command -v aarch64-linux-gnu-g++ > /dev/null && command -v qemu-aarch64 > /dev/null || \
+	  { echo "make test-arm needs a cross-compiler and QEMU; on Debian: sudo apt-get install g++-aarch64-linux-gnu qemu-user" >&2; exit 1; }
+	cmake -S . -B build/arm -DOPLT_BUILD_TESTS=ON -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+	  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
+	  '-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64;-L;/usr/aarch64-linux-gnu' > /dev/null
+	cmake --build build/arm -j $(JOBS) > /dev/null
+	ctest --test-dir build/arm --output-on-failure $(if $(TESTS),-R '$(TESTS)')
+
 .PHONY: lint
 lint: build  ## ruff, mypy, import-linter, clang-format.
 	$(BIN)/ruff check src tests benchmarks tools
@@ -110,11 +121,23 @@ $(BENCH)/package: $(BENCH)/tools $(CORE_FILES) $(PACKAGE_FILES)
 bench: $(BENCH)/package  ## Compare with other systems: DATA="nvd-cpe bibtex" OUT=folder, data from OPLT_DATA.
 	$(BENCH)/bin/python benchmarks/peers/run.py $(DATA) --out $(or $(OUT),build/results/peers)
 
-.PHONY: bench-scaling
-bench-scaling: $(BENCH)/package  ## Cost and memory as labels, examples and features grow: OUT=folder.
-	$(BENCH)/bin/python benchmarks/scaling/run.py --out $(or $(OUT),build/results/scaling)
+# Plots take megabytes; all peers take gigabytes.
+$(VENV)/plots: $(VENV)/tools
+	$(BIN)/python -m pip install -q --group bench
+	touch $@
 
-# Only CMT and plots, which take megabytes; all peers take gigabytes.
+.PHONY: bench-scaling
+bench-scaling: build $(VENV)/plots  ## Cost and memory as labels, examples, features and threads grow: OUT=folder OPTIONS="--most-examples 100000".
+	$(BIN)/python benchmarks/scaling/run.py $(OPTIONS) --out $(or $(OUT),build/results/scaling)
+
+.PHONY: bench-kernels
+bench-kernels: build $(VENV)/plots  ## The kernels, compared with the memory bandwidth and with each other: DATA=nvd-cpe OUT=folder, data from OPLT_DATA.
+	cmake -S . -B build/kernels -DOPLT_BUILD_BENCHMARKS=ON > /dev/null
+	cmake --build build/kernels -j $(JOBS) --target bench_kernels > /dev/null
+	$(BIN)/python benchmarks/micro/kernels.py --program build/kernels/bench_kernels \
+		--data $(or $(DATA),nvd-cpe) --out $(or $(OUT),build/results/kernels)
+
+# CMT and plots.
 $(VENV)/paper: $(VENV)/tools
 	$(BIN)/python -m pip install -q --group paper
 	touch $@

@@ -1,47 +1,95 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The plot of `run.py`: above the cost per example, below the memory; one column for each thing that grows."""
+"""The plots of `run.py`: a column for each size that grows, with cost, memory and bytes per cell; and threads.
+
+Run: python benchmarks/scaling/plot.py <scaling.json> <folder>
+"""
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
 # The Okabe-Ito palette, which colour-blind readers can distinguish; line styles and markers differ as well.
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#666666"
 TITLES = {"labels": "labels", "examples": "examples", "features": "features per example"}
 
+Points = list[dict[str, Any]]
 
-def draw(figures: dict[str, list[dict[str, Any]]], out: Path) -> None:
-    """Write scaling.png and scaling.svg."""
+
+def plotting() -> Any:
+    """Return matplotlib's pyplot, or None if it is not installed."""
     try:
         import matplotlib as mpl
     except ImportError:
-        print("no plot: `pip install matplotlib`, or `make bench-scaling`, gets what it needs")
-        return
+        print("no plots: `pip install matplotlib`, or `make bench-scaling`, gets what they need")
+        return None
     mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "scaling"  # the same figures give the same file
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(2, len(figures), figsize=(4 * len(figures), 6), sharex="col", layout="constrained")
-    for (cost, memory), (growing, points) in zip(axes.T, figures.items(), strict=True):
-        x = [point[growing] for point in points]
+    return plt
 
-        def column(key: str, points: list[dict[str, Any]] = points) -> list[float]:
-            return [point[key] for point in points]
 
-        cost.plot(x, column("learn_late_us"), "o-", color=BLUE, label="learn (last tenth of the stream)")
-        cost.plot(x, column("predict_us"), "s--", color=ORANGE, label="predict (exact top 5)")
+def draw(figures: dict[str, Points], out: Path) -> None:
+    """Write scaling.svg: cost and memory as labels, examples and features grow."""
+    plt = plotting()
+    if plt is None or not figures:
+        return
+    figure, axes = plt.subplots(
+        3, len(figures), figsize=(4 * len(figures), 8), sharex="col", layout="constrained", squeeze=False
+    )
+    for (cost, memory, cell), (growing, points) in zip(axes.T, figures.items(), strict=True):
+        x = column(points, growing)
+        cost.plot(x, column(points, "learn_late_us"), "o-", color=BLUE, label="learn (last tenth of the stream)")
+        cost.plot(x, column(points, "predict_us"), "s--", color=ORANGE, label="predict (top 5)")
         if growing == "labels":
-            scale = column("learn_late_us")[0] / column("depth")[0]
-            cost.plot(x, [scale * depth for depth in column("depth")], ":", color=GREY, label="like the tree's depth")
-        memory.plot(x, column("memory_mb"), "^-", color=GREEN, label="learnt state")
+            scale = points[0]["learn_late_us"] / points[0]["depth"]
+            depths = [scale * depth for depth in column(points, "depth")]
+            cost.plot(x, depths, ":", color=GREY, label="like the tree's depth")
+        memory.plot(x, column(points, "memory_mb"), "^-", color=GREEN, label="trained state")
+        cell.plot(x, column(points, "bytes_per_cell"), "D-", color=PURPLE, label="trees")
         across = "linear" if growing == "features" else "log"
-        cost.set(xscale=across, ylim=(0, None), ylabel="µs per example", title=f"growing {TITLES[growing]}")
-        upright = {"yscale": "log"} if growing == "labels" else {"ylim": (0, None)}
-        memory.set(xscale=across, xlabel=TITLES[growing], ylabel="memory in MB", **upright)
-        for axis in (cost, memory):
-            axis.grid(alpha=0.3)
-            axis.legend(frameon=False, fontsize="small")
-    for kind in ("png", "svg"):
-        figure.savefig(out / f"scaling.{kind}", dpi=150)
+        cost.set(xscale=across, ylim=(0, None), ylabel="CPU µs per example", title=f"growing {TITLES[growing]}")
+        memory.set(ylabel="memory in MB", **({"ylim": (0, None)} if growing == "features" else {"yscale": "log"}))
+        cell.set(ylabel="bytes per cell", xlabel=TITLES[growing], ylim=(0, None))
+        finish(cost, memory, cell)
+    figure.savefig(out / "scaling.svg", metadata={"Date": None})
     plt.close(figure)
+
+
+def draw_threads(points: Points, out: Path) -> None:
+    """Write threads.svg: the speed-up of learning and predicting."""
+    plt = plotting()
+    if plt is None or not points:
+        return
+    figure, axis = plt.subplots(figsize=(4, 3), layout="constrained")
+    x = column(points, "threads")
+    for what, style, colour in (("learn", "o-", BLUE), ("predict", "s--", ORANGE)):
+        elapsed = column(points, f"{what}_elapsed_us")
+        axis.plot(x, [elapsed[0] / value for value in elapsed], style, color=colour, label=what)
+    axis.plot(x, x, ":", color=GREY, label="ideal")
+    axis.set(xlabel="threads", ylabel="times as fast as one thread", xticks=x, ylim=(0, None))
+    finish(axis)
+    figure.savefig(out / "threads.svg", metadata={"Date": None})
+    plt.close(figure)
+
+
+def column(points: Points, key: str) -> list[float]:
+    """Return one figure of all points."""
+    return [point[key] for point in points]
+
+
+def finish(*axes: Any) -> None:
+    """Add grids and legends."""
+    for axis in axes:
+        axis.grid(alpha=0.3)
+        axis.legend(frameon=False, fontsize="small")
+
+
+if __name__ == "__main__":
+    stored = json.loads(Path(sys.argv[1]).read_text())
+    draw({growing: points for growing, points in stored.items() if growing != "threads"}, Path(sys.argv[2]))
+    draw_threads(stored.get("threads", []), Path(sys.argv[2]))

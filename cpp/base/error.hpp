@@ -15,6 +15,17 @@ struct InvalidParameter : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
+/// A name of kernels that do not exist, or that this machine cannot run.
+struct UnknownKernels : InvalidParameter {
+  UnknownKernels(std::string name, std::string advice)
+      : InvalidParameter("this machine cannot run kernels of this name"),
+        got(std::move(name)),
+        hint(std::move(advice)) {}
+
+  std::string got;
+  std::string hint;
+};
+
 /// An example, label, feature or tree that cannot be used.
 struct InvalidInput : std::invalid_argument {
   explicit InvalidInput(const std::string& what_is_wrong)

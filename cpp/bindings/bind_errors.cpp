@@ -24,9 +24,11 @@ nb::object decoded(std::string_view text) {
 
 /// Raises the class of this name from oplt.errors. Looked up only here, so that the module loads without the package.
 void raise(const char* name, const char* code, const char* what, nb::object where = nb::none(),
-           nb::object hint = nb::none()) {
+           nb::object hint = nb::none(), nb::object got = nb::none()) {
   const nb::object type = nb::module_::import_("oplt.errors").attr(name);
-  PyErr_SetObject(type.ptr(), type(code, decoded(what), nb::arg("where") = where, nb::arg("hint") = hint).ptr());
+  const nb::object error =
+      type(code, decoded(what), nb::arg("where") = where, nb::arg("hint") = hint, nb::arg("got") = got);
+  PyErr_SetObject(type.ptr(), error.ptr());
 }
 
 }  // namespace
@@ -35,6 +37,9 @@ void bind_errors(nb::module_&) {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);
+    } catch (const UnknownKernels& error) {
+      raise("InvalidParameterError", "unknown-kernels", error.what(), nb::str("environment variable OPLT_KERNELS"),
+            decoded(error.hint), nb::repr(decoded(error.got)));
     } catch (const InvalidParameter& error) {
       raise("InvalidParameterError", "parameter-refused", error.what());
     } catch (const TextsNotForgettable& error) {

@@ -15,6 +15,7 @@ void bind_params(nanobind::module_& m);
 void bind_state(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
 void bind_inspection(nanobind::module_& m);
+void bind_kernels(nanobind::module_& m);
 void bind_explanation(nanobind::module_& m);
 void bind_one(nanobind::module_& m);
 void bind_datasets(nanobind::module_& m);

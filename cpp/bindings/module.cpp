@@ -12,6 +12,7 @@ NB_MODULE(_core, m) {
   oplt::bindings::bind_model(m);
   oplt::bindings::bind_label_operations(m);
   oplt::bindings::bind_inspection(m);
+  oplt::bindings::bind_kernels(m);
   oplt::bindings::bind_explanation(m);
   oplt::bindings::bind_one(m);
   oplt::bindings::bind_datasets(m);

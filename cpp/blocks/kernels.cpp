@@ -148,21 +148,24 @@ std::span<const Kernels* const> all_kernels() {
   return found;
 }
 
+const Kernels& kernels_named(std::string_view name) {
+  if (name.empty()) {
+    return *all_kernels().front();
+  }
+  std::string known;
+  for (const Kernels* some : all_kernels()) {
+    if (name == some->name) {
+      return *some;
+    }
+    known.append(known.empty() ? "" : " or ").append(some->name);
+  }
+  throw UnknownKernels(std::string(name), "Set it to " + known + ", or unset it to get the fastest.");
+}
+
 const Kernels& kernels() {
   static const Kernels& chosen = []() -> const Kernels& {
     const char* name = std::getenv("OPLT_KERNELS");
-    if (name == nullptr || *name == '\0') {
-      return *all_kernels().front();
-    }
-    std::string known;
-    for (const Kernels* some : all_kernels()) {
-      if (std::string_view(name) == some->name) {
-        return *some;
-      }
-      known.append(" ").append(some->name);
-    }
-    throw InvalidParameter(std::string("OPLT_KERNELS is ").append(name).append(", but this machine can run only:") +
-                           known);
+    return kernels_named(name == nullptr ? "" : name);
   }();
   return chosen;
 }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/types.hpp"
 #include "blocks/packed_row.hpp"
@@ -57,7 +58,10 @@ struct Kernels {
 /// All versions that this machine can run, the fastest first. The last one runs on any machine.
 std::span<const Kernels* const> all_kernels();
 
-/// The fastest version, or the one that the environment variable OPLT_KERNELS names.
+/// The version of this name; the fastest one if the name is empty. Throws UnknownKernels if there is none.
+const Kernels& kernels_named(std::string_view name);
+
+/// The fastest version, or the one that the environment variable OPLT_KERNELS names. Throws UnknownKernels.
 const Kernels& kernels();
 
 /// The version for any machine.

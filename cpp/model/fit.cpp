@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/span_pool.hpp"
 #include "batch/batch_training.hpp"
+#include "blocks/kernels.hpp"
 
 namespace oplt {
 
@@ -67,6 +68,7 @@ class EncodedExamples {
 
 ModelState fit(const BatchParams& params, const RowParams& rows, FitStart start, const Inputs& x, const NamedLabels& y,
                std::span<const Real> weights, std::size_t threads, const std::function<void()>& poll) {
+  kernels();  // training does without them, but not prediction: throws if OPLT_KERNELS is wrong
   ModelState state{.rows = rows,
                    .encoder = Shared(std::move(start.encoder)),
                    .labels = Shared(book_of(start.labels)),

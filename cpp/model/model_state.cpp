@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/forks.hpp"
 #include "base/parallel.hpp"
+#include "blocks/kernels.hpp"
 #include "model/predict_scratch.hpp"
 
 namespace oplt {
@@ -111,6 +112,7 @@ void ModelState::save(ArrayWriter& out) const {
 }
 
 ModelState ModelState::load(const ArrayReader& in, const StateParams& params) {
+  kernels();  // throws if OPLT_KERNELS is wrong: here, and not at the first prediction
   ModelState state{.rows = params.rows,
                    .encoder = Shared(Encoder::load(in, "features", params.text)),
                    .labels = Shared(LabelBook::load(in, "labels")),

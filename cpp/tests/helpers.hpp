@@ -110,7 +110,11 @@ inline std::vector<StreamExample> random_stream(std::uint64_t seed, std::size_t 
     for (std::uint32_t i = 0; i < n_old; ++i) {
       example.labels.push_back(random.below(n_labels));
     }
-    const std::uint32_t n_new = random.below(3) == 0 ? 1 + random.below(4) * random.below(2) : 0;
+    std::uint32_t n_new = 0;
+    if (random.below(3) == 0) {
+      n_new = random.below(4);  // in a statement of its own, since operands may be evaluated in any order
+      n_new = 1 + n_new * random.below(2);
+    }
     for (std::uint32_t i = 0; i < n_new; ++i) {
       example.labels.push_back(n_labels++);
     }

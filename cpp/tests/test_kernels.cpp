@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/half.hpp"
 #include "base/random.hpp"
 #include "blocks/kernels.hpp"
@@ -165,6 +166,15 @@ TEST("all kernels score halves exactly like floats of the same value") {
       }
     }
   }
+}
+
+TEST("kernels are found by their names, and the fastest by none") {
+  for (const Kernels* some : all_kernels()) {
+    CHECK(&kernels_named(some->name) == some);
+  }
+  CHECK(&kernels_named("") == all_kernels().front());
+  CHECK_THROWS(UnknownKernels, kernels_named("nonsense"));
+  CHECK_THROWS(UnknownKernels, kernels_named("portable "));
 }
 
 TEST("a row has space for its cells, and not for many more") {

@@ -37,6 +37,7 @@ __all__ = [
     "features",
     "files",
     "metrics",
+    "show_versions",
     "testing",
     "text",
     "thresholds",
@@ -45,7 +46,13 @@ __all__ = [
 
 # The modules of the public names that are not modules themselves. They are imported on first use (PEP 562): importing
 # them takes half a second, because of NumPy and SciPy, and `oplt --help` needs none of them.
-_HOMES = {"LabelTree": "tree", "OnlinePLT": "model", "PLT": "plt", "Predictions": "predictions"}
+_HOMES = {
+    "LabelTree": "tree",
+    "OnlinePLT": "model",
+    "PLT": "plt",
+    "Predictions": "predictions",
+    "show_versions": "versions",
+}
 
 if TYPE_CHECKING:
     from oplt import browsing, datasets, drawing, evaluate, features, files, metrics, testing, text, thresholds, tree
@@ -53,6 +60,7 @@ if TYPE_CHECKING:
     from oplt.plt import PLT
     from oplt.predictions import Predictions
     from oplt.tree import LabelTree
+    from oplt.versions import show_versions
 
     __version__: str
 else:  # hidden from type checkers, which would conclude that every name exists

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from oplt import PLT, OnlinePLT
+from oplt import PLT, OnlinePLT, _core
 from oplt.cli import main
 from oplt.datasets import make_stream
 from oplt.text import TextFeatures
 from oplt.thresholds import Thresholds
+from oplt.versions import kernels
 
 X, Y = map(list, zip(*make_stream(500, n_labels=40, seed=1), strict=True))
 
@@ -40,6 +41,7 @@ def test_json_has_the_facts_of_the_model_and_of_its_file(tmp_path: Path) -> None
     assert found.pop("path") == str(path)
     assert found.pop("file_bytes") == path.stat().st_size
     assert found.pop("format_version") == 2
+    assert found.pop("kernels") == _core.kernels_in_use()
     parts = found.pop("file_parts")
     assert set(parts) == {"features", "labels", "history", "ranking", "settings", "trees"}
     assert 0 < sum(parts.values()) < path.stat().st_size
@@ -55,6 +57,7 @@ def test_keys_are_stable(tmp_path: Path) -> None:
             "file_bytes",
             "file_parts",
             "format_version",
+            "kernels",
             "kind",
             "only_predicts",
             "takes",
@@ -81,6 +84,7 @@ def test_the_words_for_people(tmp_path: Path) -> None:
     assert [line.split() for line in lines[begin + 1 : begin + 3]] == [
         [str(count.label), str(count.n_examples), "examples"] for count in counts.most
     ]
+    assert lines[-2:] == ["", f"Kernels: {kernels()}"]
 
 
 def test_all_settings(tmp_path: Path) -> None:
@@ -106,7 +110,8 @@ def test_columns_stand_under_each_other_whatever_the_script(tmp_path: Path) -> N
     model.save(tmp_path / "m.oplt")
     lines = run(tmp_path / "m.oplt").stdout.splitlines()
     begin = lines.index("Most frequent labels")
-    assert lines[begin + 1 :] == ["  cheese   1 example", "  チーズ   1 example", "  می\u200cخواهم  1 example"]
+    lines = lines[begin + 1 : begin + 4]
+    assert lines == ["  cheese   1 example", "  チーズ   1 example", "  می\u200cخواهم  1 example"]
 
 
 def test_several_trees_a_batch_trained_model_and_one_for_prediction(tmp_path: Path) -> None:

@@ -10,13 +10,14 @@ from typing import Any
 
 import click
 
-from oplt._core import FORMAT_VERSION
+from oplt._core import FORMAT_VERSION, kernels_in_use
 from oplt.cli._console import print_json, quiet_option, say
 from oplt.cli._options import Command, json_option
 from oplt.cli._progress import bytes_as_text
 from oplt.inspection import Inspection, LabelCount
 from oplt.persistence import part_sizes
 from oplt.plt import PLT
+from oplt.versions import kernels
 from oplt.wording import number_of, on_one_line, width
 
 __all__ = ["command"]
@@ -70,6 +71,7 @@ def command(model_path: Path, show_all: bool, n: int, fingerprint: bool, as_json
             "file_bytes": n_bytes,
             "file_parts": part_sizes(model_path),
             "format_version": FORMAT_VERSION,
+            "kernels": kernels_in_use(),
         }
         print_json({**file, **digest, **found.to_dict()})
         return
@@ -80,6 +82,7 @@ def command(model_path: Path, show_all: bool, n: int, fingerprint: bool, as_json
     _show("Nodes whose children have the most weights", _blocks(found))
     _show("Most frequent labels", _counts(found.labels.most))
     _show("Least frequent labels", _counts(count for count in found.labels.least if count not in found.labels.most))
+    say(f"\nKernels: {kernels()}")
 
 
 def _what(found: Inspection) -> str:
