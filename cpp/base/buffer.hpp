@@ -66,6 +66,9 @@ class Buffer {
   /// Memory of owned values; borrowed memory is not counted.
   std::size_t memory_bytes() const { return capacity_ * sizeof(T); }
 
+  /// Memory of the values alone, whether they are owned or borrowed.
+  std::size_t content_bytes() const { return size_ * sizeof(T); }
+
   /// Copies borrowed values. It must be called before any of the members below.
   void own() {
     if (owner_ != nullptr) {

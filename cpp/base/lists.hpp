@@ -93,6 +93,12 @@ class Lists {
     return bytes;
   }
 
+  /// Memory of the lists without spare capacity, whether they are owned or in a file.
+  std::size_t content_bytes() const {
+    constexpr std::size_t kRounding = 16;  // of an allocation
+    return size_ * (sizeof(Piece) + kRounding) + n_values_ * sizeof(T);
+  }
+
   /// Writes two arrays: `prefix`/sizes, the size of each list, and `prefix`/values, the concatenated lists.
   template <class ArrayWriter>
   void save(ArrayWriter& out, const std::string& prefix) const {

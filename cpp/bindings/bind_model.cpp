@@ -126,6 +126,8 @@ void bind_model(nb::module_& m) {
           },
           "numbers"_a, "n_forgettings"_a, "threads"_a, "The numbers must ascend.")
       .def_prop_ro("n_forgettings", &OnlineModel::n_forgettings)
+      .def(
+          "close", [](OnlineModel& model) { without_gil([&] { model.close(); }); }, "Closes it. For tests.")
       .def("snapshot", [](const OnlineModel& model) { return without_gil([&] { return model.snapshot(); }); })
       .def(
           "known_labels",

@@ -35,7 +35,8 @@ LearningParams learning_params(std::string_view learner, Real arow_r, Real spars
 
 ModelParams model_params(std::string_view policy, double alpha, std::uint32_t arity, std::uint32_t max_leaves,
                          bool spread_new_labels, const LearningParams& learning, bool bias, bool normalize,
-                         std::uint64_t seed, std::uint32_t label_memory, std::uint32_t trees, std::uint64_t history) {
+                         std::uint64_t seed, std::uint32_t label_memory, std::uint32_t trees, std::uint64_t history,
+                         std::uint64_t max_memory) {
   const Real bias_value = std::holds_alternative<ArowParams>(learning) ? kArowBias : 1;
   const ModelParams params{
       .forest = {.tree = {policy_from_name(policy), alpha, arity, max_leaves, spread_new_labels, seed},
@@ -44,6 +45,7 @@ ModelParams model_params(std::string_view policy, double alpha, std::uint32_t ar
                  .history = history,
                  .rows = {.bias = bias ? bias_value : 0, .normalize = normalize}},
       .label_memory = label_memory,
+      .max_memory = max_memory,
       .calibrated = std::holds_alternative<ArowParams>(learning)};  // as in the paper otherwise
   validate(params);
   return params;
@@ -58,15 +60,15 @@ void bind_params(nb::module_& m) {
           [](ModelParams* self, std::string_view policy, double alpha, std::uint32_t arity, std::uint32_t max_leaves,
              bool spread_new_labels, std::string_view learner, Real arow_r, Real sparsity, Real learning_rate,
              Real adagrad_eps, Real gate, bool bias, bool normalize, std::uint64_t seed, std::uint32_t label_memory,
-             std::uint32_t trees, std::uint64_t history) {
+             std::uint32_t trees, std::uint64_t history, std::optional<std::uint64_t> max_memory) {
             new (self)
                 ModelParams(model_params(policy, alpha, arity, max_leaves, spread_new_labels,
                                          learning_params(learner, arow_r, sparsity, learning_rate, adagrad_eps, gate),
-                                         bias, normalize, seed, label_memory, trees, history));
+                                         bias, normalize, seed, label_memory, trees, history, max_memory.value_or(0)));
           },
           nb::kw_only(), "policy"_a, "alpha"_a, "arity"_a, "max_leaves"_a, "spread_new_labels"_a, "learner"_a,
           "arow_r"_a, "sparsity"_a, "learning_rate"_a, "adagrad_eps"_a, "gate"_a, "bias"_a, "normalize"_a, "seed"_a,
-          "label_memory"_a, "trees"_a, "history"_a)
+          "label_memory"_a, "trees"_a, "history"_a, "max_memory"_a.none())
       .def(
           "to_load",
           [](const ModelParams& params, std::optional<TextParams> text) {

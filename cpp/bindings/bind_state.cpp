@@ -222,6 +222,7 @@ void bind_state(nb::module_& m) {
           "names"_a, "Which of these names are features.")
       .def("feature_kinds", &feature_kinds, "begin"_a, "As of OnlineModel.")
       .def_prop_ro("n_examples", &ModelState::n_examples)
+      .def_prop_ro("closed_at", [](const ModelState& state) { return state.closed_at; })
       .def_prop_ro("n_in_history", [](const ModelState& state) { return state.history->size(); })
       .def_prop_ro("n_updates", [](const ModelState& state) { return state.forest.n_updates(); })
       .def_prop_ro("n_cells",

@@ -38,9 +38,10 @@ struct WordStep {
 };
 
 /// Calls step_word for each word that changes, from the last to the first, because cells only move to higher addresses.
+/// Returns the sum of what it returns.
 template <class StepWord>
-inline void step_row(MaskWord* row, const MaskWord* after_mask, std::uint32_t mask_words, const StepColumns& columns,
-                     StepWord step_word) {
+inline std::uint32_t step_row(MaskWord* row, const MaskWord* after_mask, std::uint32_t mask_words,
+                              const StepColumns& columns, StepWord step_word) {
   std::uint32_t before = 0;
   std::uint32_t after = 0;
   for (std::uint32_t i = 0; i < mask_words; ++i) {
@@ -52,17 +53,19 @@ inline void step_row(MaskWord* row, const MaskWord* after_mask, std::uint32_t ma
   const Real pending_weight = inverse_weight(weights[0]);
   const Real pending_accumulator = accumulators[0];
   const PendingColumns pending(row, mask_words);
+  std::uint32_t n_started = 0;
   for (std::uint32_t i = mask_words; i-- > 0;) {
     const MaskWord mask = row[i];
     before -= count_bits(mask);
     after -= count_bits(after_mask[i]);
     if (columns.active[i] != 0 || mask != after_mask[i] || before != after) {
-      step_word(WordStep{mask, after_mask[i], columns.active[i], after_mask[i] & pending.in(i), weights + before,
-                         weights + after, accumulators + before, accumulators + after, pending_weight,
-                         pending_accumulator, columns.gradients + i * kWordColumns});
+      n_started += step_word(WordStep{mask, after_mask[i], columns.active[i], after_mask[i] & pending.in(i),
+                                      weights + before, weights + after, accumulators + before, accumulators + after,
+                                      pending_weight, pending_accumulator, columns.gradients + i * kWordColumns});
       row[i] = after_mask[i];
     }
   }
+  return n_started;
 }
 
 }  // namespace oplt

@@ -76,12 +76,14 @@ void sum_accumulators(const MaskWord* const* rows, const Real* values, std::size
 }
 
 template <class Rule>
-void step_word(const WordStep& cells, Real value, const Rule& rule) {
+std::uint32_t step_word(const WordStep& cells, Real value, const Rule& rule) {
+  std::uint32_t n_started = 0;
   if (cells.before == cells.after && cells.weights_before == cells.weights_after) {  // no cell moves
     for_each_cell(cells.after, cells.after & cells.active, [&](std::uint32_t column, std::uint32_t cell) {
-      rule.step(cells.gradients[column], value, cells.weights_after[cell], cells.accumulators_after[cell]);
+      n_started +=
+          rule.step(cells.gradients[column], value, cells.weights_after[cell], cells.accumulators_after[cell]) ? 1 : 0;
     });
-    return;
+    return n_started;
   }
   // From the last cell to the first, so that cells that move do not overwrite each other.
   std::uint32_t from = count_bits(cells.before);
@@ -102,22 +104,25 @@ void step_word(const WordStep& cells, Real value, const Rule& rule) {
       accumulator = cells.pending_accumulator;
     }
     if ((cells.active & bit) != 0) {
-      rule.step(cells.gradients[column], value, weight, accumulator);
+      n_started += rule.step(cells.gradients[column], value, weight, accumulator) ? 1 : 0;
     }
     cells.weights_after[to] = weight;
     cells.accumulators_after[to] = accumulator;
   }
+  return n_started;
 }
 
 template <class Rule>
-void step(MaskWord* const* rows, const MaskWord* after, const Real* values, std::size_t n_rows,
-          std::uint32_t mask_words, const StepColumns& columns, const Rule& rule) {
+std::size_t step(MaskWord* const* rows, const MaskWord* after, const Real* values, std::size_t n_rows,
+                 std::uint32_t mask_words, const StepColumns& columns, const Rule& rule) {
+  std::size_t n_started = 0;
   for (std::size_t i = 0; i < n_rows; ++i) {
     if (rows[i] != nullptr) {
-      step_row(rows[i], after + i * mask_words, mask_words, columns,
-               [&](const WordStep& cells) { step_word(cells, values[i], rule); });
+      n_started += step_row(rows[i], after + i * mask_words, mask_words, columns,
+                            [&](const WordStep& cells) { return step_word(cells, values[i], rule); });
     }
   }
+  return n_started;
 }
 
 void sigmoids(const Real* in, Real* out, std::size_t n) {

@@ -44,10 +44,10 @@ struct Kernels {
   /// Adds the missing cells to each row and updates all active cells by the rule (update_rules.hpp); null rows are
   /// skipped. `after` has mask_words words per row: the mask of its cells after the step, which includes its present
   /// cells and the active ones that the step starts. The accumulators must already be at the position that this mask
-  /// implies (PackedRows::make_room).
+  /// implies (PackedRows::make_room). Returns the number of weights that it starts.
   template <class Rule>
-  using Step = void(MaskWord* const* rows, const MaskWord* after, const Real* values, std::size_t n_rows,
-                    std::uint32_t mask_words, const StepColumns& columns, const Rule& rule);
+  using Step = std::size_t(MaskWord* const* rows, const MaskWord* after, const Real* values, std::size_t n_rows,
+                           std::uint32_t mask_words, const StepColumns& columns, const Rule& rule);
   Step<AdaGradStep>* step_adagrad;
   Step<ArowStep>* step_arow;
 

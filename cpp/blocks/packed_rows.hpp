@@ -60,6 +60,12 @@ class PackedRows {
   bool has_accumulators() const { return content_ == RowContent::kWeightsAndAccumulators; }
   std::size_t size() const { return offsets_.size(); }
   std::size_t memory_bytes() const { return offsets_.memory_bytes() + arena_.memory_bytes(); }
+  /// For the memory budget: what rows with `n_cells` cells in total take at most, or nearly, wherever they are.
+  std::size_t budget_bytes(std::size_t n_cells) const {
+    constexpr std::size_t kSlot = 20;  // a hash table is between three and six eighths full
+    constexpr std::size_t kCell = 14;  // 8 bytes, rounded up to a capacity, and spare memory of the arena
+    return size() * (kSlot + 10 * mask_words_) + n_cells * kCell;
+  }
 
   /// The offset of the feature's row, or kNone.
   std::uint32_t find(FeatureId feature) const { return offsets_.find(feature); }

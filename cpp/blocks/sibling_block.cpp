@@ -60,10 +60,15 @@ void SiblingBlock::for_each_cell(const Row& row, Visit visit) const {
   });
 }
 
-std::size_t SiblingBlock::n_cells() const {
-  std::size_t n = 0;
-  rows_.for_each([&](FeatureId, const Row& row) { for_each_cell(row, [&](Column, Real, Real) { ++n; }); });
-  return n;
+SiblingBlock::Size SiblingBlock::counted() const {
+  Size size;
+  rows_.for_each([&](FeatureId, const Row& row) {
+    for_each_cell(row, [&](Column column, Real, Real) {
+      ++size.n_cells;
+      size.n_auxiliary += column == kAuxiliary ? 1 : 0;
+    });
+  });
+  return size;
 }
 
 /// Sets scratch.rows, the offset of each feature's row, and scratch.scores, w·x of each column, summed by ascending
@@ -209,7 +214,8 @@ bool SiblingBlock::find_step(RowView x, Real weight, std::span<const std::uint32
 
 void SiblingBlock::take_step(RowView x, const LearningParams& params, BlockScratch& scratch) {
   if (const auto* adagrad = std::get_if<AdaGradParams>(&params)) {
-    take_step(x, AdaGradStep{adagrad->learning_rate, adagrad->eps}, scratch.kernels->step_adagrad, scratch);
+    take_step(x, AdaGradStep{adagrad->learning_rate, adagrad->eps, adagrad->least}, scratch.kernels->step_adagrad,
+              scratch);
   } else {
     take_step(x, scratch.arow, scratch.kernels->step_arow, scratch);
   }
@@ -219,7 +225,7 @@ void SiblingBlock::take_step(RowView x, const LearningParams& params, BlockScrat
 template <class Rule>
 std::span<const MaskWord> SiblingBlock::starting(const MaskWord* mask, Real value, const Rule& rule,
                                                  BlockScratch& scratch) const {
-  if constexpr (Rule::kStartsAll) {
+  if (rule.starts_all()) {
     return scratch.active;
   }
   scratch.starting.resize(rows_.mask_words());
@@ -253,6 +259,7 @@ void SiblingBlock::take_step(RowView x, const Rule& rule, Kernels::Step<Rule>* s
   bool changed = rows_.words(0) != scratch.base;  // the block has been copied since find_step()
   scratch.after.resize(x.size() * mask_words);
   MaskWord* after = scratch.after.data();
+  std::size_t n_new_auxiliary = 0;
   for (std::size_t i = 0; i < x.size(); ++i, after += mask_words) {
     const MaskWord* mask = scratch.rows[i] == kNone ? nullptr : rows_.words(scratch.rows[i]);
     if (mask != nullptr && has_all(mask, scratch.required)) {
@@ -265,6 +272,7 @@ void SiblingBlock::take_step(RowView x, const Rule& rule, Kernels::Step<Rule>* s
     const MaskWord* before = mask == nullptr ? scratch.no_cells.data() : mask;
     find_cells_after(mask, starting(before, x.values[i], rule, scratch), after);
     if (!has_all(before, {after, mask_words})) {
+      n_new_auxiliary += (after[0] & ~before[0]) & kAuxiliaryBit;
       scratch.rows[i] = rows_.make_room(x.features[i], scratch.rows[i], {after, mask_words});
       changed = true;
     }
@@ -273,13 +281,19 @@ void SiblingBlock::take_step(RowView x, const Rule& rule, Kernels::Step<Rule>* s
     scratch.row_pointers[i] = scratch.rows[i] == kNone ? nullptr : rows_.words(scratch.rows[i]);
   }
   const StepColumns columns{scratch.active.data(), scratch.gradients.data()};
-  step(scratch.row_pointers.data(), scratch.after.data(), x.values.data(), x.size(), mask_words, columns, rule);
+  const std::size_t n_started =
+      step(scratch.row_pointers.data(), scratch.after.data(), x.values.data(), x.size(), mask_words, columns, rule);
+  if (size_) {
+    size_->n_cells += n_started;
+    size_->n_auxiliary += n_new_auxiliary;
+  }
 }
 
 /// Makes space for the columns of `n_children` children.
 void SiblingBlock::widen_masks(Column n_children) {
   SiblingBlock wider(auxiliary_, n_children);
   wider.n_children_ = n_children_;
+  wider.size_ = size_;
   wider.rows_.reserve(rows_.size());
   rows_.for_each(
       [&](FeatureId feature, const Row& row) { wider.rows_.add_copy(feature, row, {row.mask, rows_.mask_words()}); });
@@ -292,6 +306,9 @@ void SiblingBlock::add_child() {
     widen_masks(n_children_ + 1);
   }
   ++n_children_;  // pending in all rows
+  if (size_) {
+    size_->n_cells += size_->n_auxiliary;
+  }
 }
 
 SiblingBlock SiblingBlock::parent_block() const {
@@ -304,6 +321,8 @@ SiblingBlock SiblingBlock::parent_block() const {
       const Row to = parent.rows_.add_empty(feature, {&both, 1});
       std::fill_n(to.weights, 2, from.weights[0]);
       std::fill_n(to.accumulators, 2, from.accumulators[0]);
+      parent.size_->n_cells += 2;
+      parent.size_->n_auxiliary += 1;
     }
   });
   return parent;
@@ -318,10 +337,18 @@ void SiblingBlock::drop_auxiliary() {
     mask[0] &= ~kAuxiliaryBit;
     // Pending columns are the inverse of the auxiliary cell, so it must stay.
     for_each_pending(row.mask, shape(), [&](std::uint32_t, MaskWord) { mask[0] |= kAuxiliaryBit; });
-    if (count_bits(mask) > 0) {
+    // A zero cell that only marked the columns below it as not pending does not need a row.
+    const std::size_t count = count_bits(mask);
+    const bool is_zero = row.weight(row.count - 1) == 0 && row.accumulator(row.count - 1) == 0;
+    if (count > 1 || (count == 1 && !is_zero)) {
       rest.rows_.add_copy(feature, row, mask);
     }
   });
+  rest.size_ = size_;
+  if (size_) {
+    rest.size_->n_cells -= size_->n_auxiliary;
+    rest.size_->n_auxiliary = 0;
+  }
   *this = std::move(rest);
 }
 
@@ -384,6 +411,9 @@ SiblingBlock SiblingBlock::for_prediction(Real prune, bool half) const {
 /// Adds a row with these cells, which are in ascending order.
 void SiblingBlock::add_row(FeatureId feature, std::vector<CellAt> cells) {
   std::vector<MaskWord> words;
+  if (size_) {
+    size_->n_cells += cells.size();
+  }
   pack(cells, words);
   rows_.add(feature, words);
 }

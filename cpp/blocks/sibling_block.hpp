@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -71,9 +72,15 @@ class SiblingBlock {
   /// Number of classifiers, including the auxiliary one.
   Column n_classifiers() const { return n_children_ + (auxiliary_ ? 1 : 0); }
   std::size_t n_rows() const { return rows_.size(); }
-  /// Number of non-zero cells, including pending ones.
-  std::size_t n_cells() const;
+  /// Number of non-zero cells, including pending ones. Visits all cells of a block that was loaded and not counted.
+  std::size_t n_cells() const { return size_ ? size_->n_cells : counted().n_cells; }
+  /// Whether n_cells() is known without visiting all cells. It is in every block except loaded ones, which read no cell
+  /// before it is needed.
+  bool is_counted() const { return size_.has_value(); }
+  void count() { size_ = counted(); }
   std::size_t memory_bytes() const { return rows_.memory_bytes(); }
+  /// For the memory budget (ModelState::budget_bytes). Includes what pending cells may take later.
+  std::size_t budget_bytes() const { return sizeof(SiblingBlock) + rows_.budget_bytes(n_cells()); }
 
   /// Scores w·x of the children; the span is part of `scratch` and is valid until its next use.
   std::span<const Real> child_scores(RowView x, BlockScratch& scratch) const;
@@ -121,7 +128,7 @@ class SiblingBlock {
   /// For saving and loading.
   const PackedRows& rows() const { return rows_; }
   SiblingBlock(bool auxiliary, Column n_children, PackedRows rows)
-      : auxiliary_(auxiliary), n_children_(n_children), rows_(std::move(rows)) {}
+      : auxiliary_(auxiliary), n_children_(n_children), rows_(std::move(rows)), size_(std::nullopt) {}
   static std::uint32_t mask_words_for_children(Column n_children);
 
   /// Throws FormatError unless the block is consistent and can be updated, and all its features are below n_features.
@@ -133,6 +140,12 @@ class SiblingBlock {
 
   using Row = PackedRows::Row;
 
+  /// Numbers that depend on the content alone, not on what is pending or on how the block came to be.
+  struct Size {
+    std::size_t n_cells = 0;      // that are not zero, including pending ones
+    std::size_t n_auxiliary = 0;  // those of the auxiliary classifier among them
+  };
+
   struct CellAt {
     Column column;
     Real weight;
@@ -141,6 +154,7 @@ class SiblingBlock {
     friend bool operator==(const CellAt&, const CellAt&) = default;
   };
 
+  Size counted() const;
   RowShape shape() const { return {rows_.mask_words(), column_of(n_children_)}; }
   void add_row(FeatureId feature, std::vector<CellAt> cells);
   void pack(std::vector<CellAt>& cells, std::vector<MaskWord>& words) const;
@@ -163,6 +177,7 @@ class SiblingBlock {
   bool auxiliary_ = false;
   Column n_children_ = 0;
   PackedRows rows_;
+  std::optional<Size> size_ = Size{};  // nullopt in a loaded block that has not been counted
 };
 
 /// One online update of a block that may be shared: a shared block is copied only if the update changes it.

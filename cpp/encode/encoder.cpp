@@ -49,8 +49,11 @@ EncodedFeatures Encoder::find(const Inputs& inputs, std::size_t i, Scratch& scra
   return {.ids = scratch.ids, .values = rows.bounds.row(rows.values, i)};
 }
 
-EncodedFeatures learn_features(Shared<Encoder>& encoder, const Inputs& inputs, std::size_t i,
+EncodedFeatures learn_features(Shared<Encoder>& encoder, const Inputs& inputs, std::size_t i, bool grow,
                                Encoder::Scratch& scratch) {
+  if (!grow && !inputs.recorded) {  // a model that has reached its limit has no record of its examples
+    return encoder->find(inputs, i, scratch);
+  }
   if (!encoder->takes_texts()) {
     const EncodedFeatures known = encoder->find(inputs, i, scratch);
     if (std::find(known.ids.begin(), known.ids.end(), kNone) == known.ids.end()) {
@@ -68,6 +71,11 @@ std::uint32_t Encoder::n_features() const {
 std::size_t Encoder::memory_bytes() const {
   const TextFeatures* text = text_features();
   return text != nullptr ? text->terms().memory_bytes() : std::get<Vocabulary>(features_).memory_bytes();
+}
+
+std::size_t Encoder::content_bytes() const {
+  const TextFeatures* text = text_features();
+  return text != nullptr ? text->terms().content_bytes() : std::get<Vocabulary>(features_).content_bytes();
 }
 
 void Encoder::save(ArrayWriter& out, const std::string& prefix) const {

@@ -57,6 +57,7 @@ class Encoder {
 
   std::uint32_t n_features() const;
   std::size_t memory_bytes() const;
+  std::size_t content_bytes() const;
 
   /// Null if the encoder takes features by name.
   const TextFeatures* text_features() const { return std::get_if<TextFeatures>(&features_); }
@@ -74,7 +75,8 @@ class Encoder {
 };
 
 /// Encoder::learn() for an encoder that may be shared: it is copied only if the example changes it, as every text does.
-EncodedFeatures learn_features(Shared<Encoder>& encoder, const Inputs& inputs, std::size_t i,
+/// If it may not `grow`, it stays as it is, and new features are ignored, as in prediction.
+EncodedFeatures learn_features(Shared<Encoder>& encoder, const Inputs& inputs, std::size_t i, bool grow,
                                Encoder::Scratch& scratch);
 
 }  // namespace oplt

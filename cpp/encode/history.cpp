@@ -147,6 +147,14 @@ std::size_t History::memory_bytes() const {
   return n;
 }
 
+std::size_t History::content_bytes() const {
+  std::size_t n = 0;
+  for (const Shared<Chunk>& chunk : chunks_) {
+    n += chunk->content_bytes();
+  }
+  return n;
+}
+
 void History::Reader::next(const History& history, EncodedExample& example) {
   while (chunk_ < history.chunks_.size() && offset_ == history.chunks_[chunk_]->size()) {
     ++chunk_;

@@ -44,6 +44,7 @@ class History {
 
   std::uint64_t size() const { return n_examples_; }
   std::size_t memory_bytes() const;
+  std::size_t content_bytes() const;
 
   /// Reads the examples in order. More may be appended meanwhile, and are then read, too.
   class Reader {

@@ -66,6 +66,10 @@ class LabelBook {
 
   const LabelLog& log() const { return log_; }
   std::size_t memory_bytes() const;
+  std::size_t content_bytes() const {
+    return names_.content_bytes() + label_of_.content_bytes() + name_of_.content_bytes() + fates_.content_bytes() +
+           log_.content_bytes();
+  }
 
   /// Equal books write equal arrays.
   void save(ArrayWriter& out, const std::string& prefix) const;

@@ -62,6 +62,7 @@ class LabelCounts {
   }
 
   std::size_t memory_bytes() const { return counts_.memory_bytes(); }
+  std::size_t content_bytes() const { return counts_.content_bytes(); }
 
   void save(ArrayWriter& out, const std::string& name) const { out.put(name, counts_); }
   /// The counts stay in the file until they change.

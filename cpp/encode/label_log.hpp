@@ -53,6 +53,7 @@ class LabelLog {
   /// Number of operations whose description has a text.
   std::uint64_t n_texts() const { return n_texts_; }
   std::size_t memory_bytes() const { return bytes_.memory_bytes() + begins_.capacity() * sizeof(begins_[0]); }
+  std::size_t content_bytes() const { return bytes_.content_bytes() + begins_.size() * sizeof(begins_[0]); }
 
   void save(ArrayWriter& out, const std::string& prefix) const;
   /// Reads all operations. Throws FormatError if they are damaged.

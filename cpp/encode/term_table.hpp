@@ -103,6 +103,11 @@ class TermTable {
   }
 
   std::size_t memory_bytes() const;
+  /// At most what the arrays take without spare capacity and replaced terms. The hash table has up to four slots per
+  /// term; with a limit, there are two further lists of terms.
+  std::size_t content_bytes() const {
+    return size() * (sizeof(Entry) + 4 * sizeof(Slot) + (limit_ > 0 ? 12 : 0)) + (text_.size() - n_gone_);
+  }
 
   /// Equal tables write equal arrays. Loaded arrays stay in the file until a term is counted; only their sizes have
   /// been checked.

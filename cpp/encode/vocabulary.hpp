@@ -65,6 +65,11 @@ class Vocabulary {
   Kinds kinds(std::uint32_t begin = 0) const;
 
   std::size_t memory_bytes() const;
+  /// At most what the arrays take without spare capacity: the hash table has up to four slots per name.
+  std::size_t content_bytes() const {
+    return names_.content_bytes() + text_.content_bytes() + direct_.content_bytes() +
+           n_hashed_ * 4 * sizeof(std::uint32_t);
+  }
 
   /// Equal vocabularies write equal arrays. Loaded arrays stay in the file until a name is added; only their sizes have
   /// been checked.

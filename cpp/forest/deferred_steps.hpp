@@ -29,6 +29,9 @@ class DeferredSteps {
  public:
   explicit DeferredSteps(const LearningParams& params) : params_(params) {}
 
+  /// From the next batch on, no weights are started.
+  void close() { params_ = closed(params_); }
+
   /// `blocks` and `helpers` must live until the end of the batch; the owner may add blocks. `worker` is the owner's
   /// index among the threads of the pool.
   void begin_batch(Blocks& blocks, HelperPool& helpers, std::size_t worker);

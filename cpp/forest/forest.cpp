@@ -110,6 +110,10 @@ std::size_t Forest::n_cells() const {
 
 std::size_t Forest::memory_of_trees() const { return memory_of(trees); }
 
+std::size_t Forest::budget_bytes() const {
+  return sum_over(trees, [](const Plt& tree) { return tree.budget_bytes(); });
+}
+
 void Forest::save(ArrayWriter& out) const {
   for (std::size_t i = 0; i < trees.size(); ++i) {
     trees[i].save(out, prefix_of(i));

@@ -41,6 +41,7 @@ struct Forest {
   std::uint64_t n_updates() const;
   std::size_t n_cells() const;
   std::size_t memory_of_trees() const;
+  std::size_t budget_bytes() const;
 
   void save(ArrayWriter& out) const;
   static Forest load(const ArrayReader& in, std::size_t n_trees, Link link);

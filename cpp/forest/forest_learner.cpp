@@ -63,6 +63,12 @@ void ForestLearner::expect_learnable(const Forest& forest) const {
   }
 }
 
+void ForestLearner::close() {
+  for (PltLearner& learner : learners_) {
+    learner.close();
+  }
+}
+
 void ForestLearner::learn(Forest& forest, std::span<const Example> batch, HelperPool& helpers) {
   learn_trees(forest.trees, learners_, batch, helpers);
 }
@@ -86,6 +92,10 @@ void ForestLearner::regrow_beside(Forest& forest, const History& history, const 
     }
   }
   const std::uint64_t n_examples = forest.n_examples();
+  if (history.size() < n_examples) {
+    regrowth_.reset();
+    return;
+  }
   const std::optional<RegrowthWindow> window = n_examples > 0 ? window_after(forest, n_examples - 1) : std::nullopt;
   if (!window || n_examples < window->begin) {
     return;

@@ -33,6 +33,9 @@ class ForestLearner {
   /// Throws FormatError unless this learner could have trained these trees.
   void expect_learnable(const Forest& forest) const;
 
+  /// See PltLearner::close().
+  void close();
+
   /// See PltLearner::learn().
   void learn(Forest& forest, std::span<const Example> batch, HelperPool& helpers);
 
@@ -41,7 +44,7 @@ class ForestLearner {
   std::optional<std::uint64_t> next_change(const Forest& forest, std::uint64_t n_examples) const;
 
   /// To be called after each batch of `n` examples: does the part of a regrowth that is due, if any. `history` has all
-  /// examples so far.
+  /// examples so far, or none if it has ended: then a regrowth in progress ends, too.
   void regrow_beside(Forest& forest, const History& history, const LabelBook& labels, std::size_t n,
                      HelperPool& helpers);
 

@@ -110,6 +110,22 @@ std::size_t Plt::memory_bytes() const {
   return bytes;
 }
 
+std::size_t Plt::budget_bytes() const {
+  std::size_t bytes = tree_->content_bytes() + block_of_->content_bytes();
+  for (const Shared<SiblingBlock>& block : *blocks_) {
+    bytes += block->budget_bytes();
+  }
+  return bytes;
+}
+
+void Plt::count() {
+  for (Shared<SiblingBlock>& block : blocks_.write()) {
+    if (!block->is_counted()) {
+      block.write().count();
+    }
+  }
+}
+
 std::size_t memory_of(std::span<const Plt> trees) {
   std::size_t bytes = 0;
   for (const Plt& tree : trees) {

@@ -76,6 +76,10 @@ class Plt {
   /// the weights of the root's own classifier.
   std::size_t n_cells_of(NodeId v) const { return has_block(v) ? block(v).n_cells() : 0; }
   std::size_t memory_bytes() const;
+  /// For the memory budget (ModelState::budget_bytes). Visits all blocks, but no cells once count() has been called.
+  std::size_t budget_bytes() const;
+  /// Counts the cells of blocks that have been loaded.
+  void count();
 
   bool has_block(NodeId v) const { return (*block_of_)[v] != kNone; }
   /// The classifiers of the children of v, and its auxiliary one.

@@ -38,6 +38,10 @@ class PltLearner {
   /// Throws FormatError unless the tree has the auxiliary classifiers and accumulators that training needs.
   void expect_learnable(const Plt& plt) const;
 
+  /// From the next batch on, no weights are started, as if this were part of the rule from that example on: the tree
+  /// stays proper. Batches must not have new labels any more.
+  void close() { steps_.close(); }
+
   /// OPLT.Train, Algorithm 3, on a batch of examples. All updates have been applied when it returns. The result depends
   /// neither on the helpers nor on how a stream is split into batches. If it throws, the tree is unusable. `worker` is
   /// the calling thread's index in the pool.

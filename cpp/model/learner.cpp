@@ -63,6 +63,21 @@ std::uint64_t digest_of(const EncodedFeatures& features, RowView row, std::span<
   return digest.value();
 }
 
+constexpr std::uint64_t kFirstCheck = 128;  // number of examples
+constexpr double kFaster = 16;
+
+/// The least number of examples between two comparisons of the size of a model with its budget. More would take time,
+/// because a batch ends with each.
+std::uint64_t least_step(std::uint64_t n_examples) { return std::max(kFirstCheck, n_examples / 256); }
+
+/// The number of examples until the next comparison: few enough that the model stays within its budget if it grows
+/// kFaster times as fast as it has on average. It depends on the stream alone, so that the model does.
+std::uint64_t step_to_check(std::uint64_t n_examples, double size, double budget) {
+  const double step = static_cast<double>(n_examples) * (budget / size - 1) / kFaster;
+  const auto n = static_cast<double>(n_examples);
+  return std::max(least_step(n_examples), static_cast<std::uint64_t>(std::clamp(step, 0.0, n)));
+}
+
 }  // namespace
 
 ModelState Learner::start(Encoder encoder) const {
@@ -77,7 +92,8 @@ ModelState Learner::start(Encoder encoder) const {
           .forest = forest_.start(),
           .history = {},
           .ranker = ranker_for(params_),
-          .calibration = calibration_for(params_)};
+          .calibration = calibration_for(params_),
+          .next_check = params_.max_memory > 0 ? kFirstCheck : 0};
 }
 
 ModelState Learner::start(Encoder encoder, LabelTree tree, const NameList& labels) const {
@@ -92,30 +108,44 @@ ModelState Learner::start(Encoder encoder, LabelTree tree, const NameList& label
           .forest = forest_.start(std::move(tree)),
           .history = {},
           .ranker = ranker_for(params_),
-          .calibration = calibration_for(params_)};
+          .calibration = calibration_for(params_),
+          .next_check = params_.max_memory > 0 ? kFirstCheck : 0};
 }
 
 void Learner::expect_learnable(const ModelState& state) const {
   forest_.expect_learnable(state.forest);
-  if (state.history->size() != (keeps_history(state.n_examples()) ? state.n_examples() : 0)) {
+  const bool may_have_none = params_.max_memory > 0 || state.closed_at || !keeps_history(state.n_examples());
+  const bool may_have_all = keeps_history(state.n_examples());
+  if (!(may_have_all && state.has_history()) && !(may_have_none && state.history->size() == 0)) {
     throw FormatError("the number of examples in the history does not match the settings");
+  }
+  if ((state.next_check > 0) != (params_.max_memory > 0 && !state.closed_at)) {
+    throw FormatError("the memory limit does not match the settings");
+  }
+}
+
+void Learner::prepare(ModelState& state) const {
+  if (state.next_check > 0) {
+    state.count_cells();
   }
 }
 
 /// The only place that decides which examples form a batch. A batch ends before the next example that is
-/// observed, because the observer must see the trees as they are just before that example, and when regrown trees take
-/// over. `n_learnt` is the number of examples before `begin`, including those of former calls.
+/// observed, because the observer must see the trees as they are just before that example, when regrown trees take
+/// over, and when the size of the model is compared with its budget. `n_learnt` is the number of examples before
+/// `begin`, including those of former calls.
 BatchBounds Learner::next_batch(const ModelState& state, std::uint64_t n_learnt, std::size_t begin,
                                 std::size_t n) const {
   const auto observed = [&](std::size_t i) { return observes(state, n_learnt + i - begin); };
   const std::uint64_t change = forest_.next_change(state.forest, n_learnt).value_or(n_learnt + kLargestBatch);
-  const std::uint64_t to_change = change - n_learnt;
+  const std::uint64_t check = state.next_check > n_learnt ? state.next_check : change;
+  const std::uint64_t to_change = std::min(change, check) - n_learnt;
   const std::size_t most = begin + std::min<std::size_t>({kLargestBatch, n - begin, to_change});
   BatchBounds bounds{begin, begin, n_learnt, begin < n && observed(begin)};
   while (bounds.end < most && (bounds.end == begin || !observed(bounds.end))) {
     ++bounds.end;
   }
-  bounds.recorded = keeps_history(n_learnt + bounds.end - begin);
+  bounds.recorded = state.has_history() && keeps_history(n_learnt + bounds.end - begin);
   return bounds;
 }
 
@@ -127,11 +157,11 @@ void Learner::encode(ModelState& state, const Inputs& x, const NamedLabels& y, s
   batch.digests.clear();
   batch.recorded.clear();
   for (std::size_t i = bounds.begin; i < bounds.end; ++i) {
-    const EncodedFeatures features = learn_features(state.encoder, x, i, scratch_);
+    const EncodedFeatures features = learn_features(state.encoder, x, i, !state.closed_at, scratch_);
     const RowView row = batch.rows.build(features.ids, features.values, state.rows);
     state.labels->names().find_row(y.names, y.bounds.begin(i), y.bounds.end(i), label_names_);
     if (std::find(label_names_.begin(), label_names_.end(), kNone) != label_names_.end()) {
-      if (params_.forest.tree.policy == Policy::kFixed) {
+      if (params_.forest.tree.policy == Policy::kFixed || state.closed_at) {
         std::erase(label_names_, kNone);  // unknown labels leave no trace, not even their names
       } else {
         state.labels.write().add_row(y.names, y.bounds.begin(i), y.bounds.end(i), label_names_);
@@ -155,11 +185,30 @@ void Learner::encode(ModelState& state, const Inputs& x, const NamedLabels& y, s
 }
 
 /// When the stream exceeds the limit, the history ends: a part of it would be of no use.
-void Learner::record(ModelState& state, const History::Piece& piece) const {
-  if (keeps_history(state.n_examples())) {
+void Learner::record(ModelState& state, bool recorded, const History::Piece& piece) const {
+  if (recorded) {
     state.history.write().append(piece);
   } else if (state.history->size() > 0) {
     state.history = {};
+  }
+}
+
+/// Acts if the model would exceed its budget before the next check, should it go on growing as it has so far. The
+/// history goes first, because the trees of a regrowth would take as much memory as the present ones.
+void Learner::mind_budget(ModelState& state) {
+  const std::uint64_t n = state.n_examples();
+  const auto budget = static_cast<double>(params_.max_memory);
+  const double growth = 1 + static_cast<double>(least_step(n)) / static_cast<double>(n);
+  auto size = static_cast<double>(state.budget_bytes());
+  if (size * growth > budget && state.history->size() > 0) {
+    state.history = {};
+    size = static_cast<double>(state.budget_bytes());
+  }
+  if (size * growth > budget) {
+    state.close();
+    forest_.close();
+  } else {
+    state.next_check = n + step_to_check(n, size, budget);
   }
 }
 
@@ -172,6 +221,9 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
   HelperPool helpers(std::max<std::size_t>(std::min(threads, n), 1) - 1);
   HelperPool none(0);  // for single examples: waking a helper takes longer than learning them
   bool is_encoded = false;
+  if (state.closed_at) {
+    forest_.close();
+  }
   for (BatchBounds bounds = next_batch(state, state.n_examples(), 0, n); bounds.begin < n;) {
     if (is_encoded) {
       std::swap(batch_, next_);
@@ -182,7 +234,8 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
     const BatchBounds next = next_batch(state, state.n_examples() + examples.size(), bounds.end, n);
     const std::optional<LabelFilter> not_hidden = shown_labels(*state.labels);  // before the next labels are added
     const LabelFilter* shown = not_hidden ? &*not_hidden : nullptr;
-    is_encoded = helpers.size() > 0 && !next.is_single() && !between.is_due();
+    const bool is_check = next.number == state.next_check;
+    is_encoded = helpers.size() > 0 && !next.is_single() && !between.is_due() && !is_check;
     if (is_encoded) {
       helpers.start([&, next](std::size_t) { encode(state, x, y, weights, next, next_); });
     }
@@ -194,17 +247,25 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
     }
     HelperPool& own_helpers = bounds.is_single() ? none : helpers;
     if (state.ranker) {
-      own_helpers.start([&ranker = state.ranker->write(), examples](std::size_t) { ranker.remember(examples); });
+      own_helpers.start([&ranker = state.ranker->write(), examples, grow = !state.closed_at](std::size_t) {
+        ranker.remember(examples, grow);
+      });
     }
     forest_.learn(state.forest, examples, own_helpers);
     own_helpers.finish();
     helpers.finish();
-    record(state, batch_.recorded);
+    record(state, bounds.recorded, batch_.recorded);
+    if (is_check) {
+      mind_budget(state);
+    }
     forest_.regrow_beside(state.forest, *state.history, *state.labels, examples.size(), own_helpers);
     bounds = next;
-    if (!is_encoded && between.is_due()) {
+    const bool is_break = !is_encoded && between.is_due();
+    if (is_break) {
       between.take(helpers);
-      bounds = next_batch(state, state.n_examples(), next.begin, n);  // other threads may have trained meanwhile
+    }
+    if (is_break || is_check) {  // other threads may have trained meanwhile, or the history may have ended
+      bounds = next_batch(state, state.n_examples(), next.begin, n);
     }
   }
 }
@@ -290,11 +351,15 @@ void Learner::relearn(ModelState& state, const ModelState& from, Relearnt& relea
   }
 }
 
-void Learner::expect_performable(const LabelBook& labels, const LabelOperation& operation) const {
+void Learner::expect_performable(const LabelBook& labels, const LabelOperation& operation, bool closed) const {
   const bool is_new = operation.kind == LabelOperation::Kind::kAdd && labels.names().find(operation.label) == kNone;
   if (is_new && params_.forest.tree.policy == Policy::kFixed) {
     throw LabelRefused("labels-fixed", "the label " + shown(operation.label) + " cannot be added to a fixed tree",
                        "The policy 'fixed' never extends the tree; build it over all labels, or use another policy.");
+  }
+  if (is_new && closed) {
+    throw LabelRefused("labels-closed", "the label " + shown(operation.label) + " cannot be added to a closed model",
+                       "The model has reached max_memory; create one with a larger max_memory.");
   }
   if (operation.description && params_.label_memory == 0) {
     throw LabelRefused("no-label-memory", "a description of a label needs a label memory, but the model has none",
@@ -303,7 +368,7 @@ void Learner::expect_performable(const LabelBook& labels, const LabelOperation& 
 }
 
 bool Learner::change_labels(ModelState& state, LabelOperation operation) {
-  expect_performable(*state.labels, operation);
+  expect_performable(*state.labels, operation, state.closed_at.has_value());
   operation.n_examples = state.n_examples();
   const LabelBook::Change change = state.labels.write().apply(operation);
   state.counts.write().resize(state.labels->size());
@@ -331,8 +396,9 @@ void Learner::describe(ModelState& state, LabelId label, const LabelDescription&
     inputs.texts.emplace(&*description.text, 1);
   }
   RowBuilder rows;
-  const EncodedFeatures features = learn_features(state.encoder, inputs, 0, scratch_);
-  state.ranker->write().describe(rows.build(features.ids, features.values, state.rows), label);
+  const bool grow = !state.closed_at;
+  const EncodedFeatures features = learn_features(state.encoder, inputs, 0, grow, scratch_);
+  state.ranker->write().describe(rows.build(features.ids, features.values, state.rows), label, grow);
 }
 
 void Learner::regrow(ModelState& state, std::size_t threads, BatchBreak& between) {

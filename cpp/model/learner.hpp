@@ -58,6 +58,8 @@ class Learner {
 
   /// Throws FormatError unless this learner can continue from the state.
   void expect_learnable(const ModelState& state) const;
+  /// To be called before a state is learnt that has been loaded.
+  void prepare(ModelState& state) const;
 
   /// Learns examples in order. `weights` is empty or has one weight per example, above 0 and at most kLargestWeight.
   /// The result depends neither on `threads` nor on how a stream is split into calls. If the training itself throws,
@@ -69,7 +71,7 @@ class Learner {
   /// anything else, the state must not be used any more. Returns whether it has had an effect.
   bool change_labels(ModelState& state, LabelOperation operation);
   /// Throws InvalidInput if this learner cannot perform the operation, whatever the labels are.
-  void expect_performable(const LabelBook& labels, const LabelOperation& operation) const;
+  void expect_performable(const LabelBook& labels, const LabelOperation& operation, bool closed) const;
 
   /// How far a model has been learnt again.
   struct Relearnt {
@@ -108,7 +110,8 @@ class Learner {
   void encode(ModelState& state, const Inputs& x, const NamedLabels& y, std::span<const Real> weights,
               const BatchBounds& bounds, Batch& batch);
   bool keeps_history(std::uint64_t n_examples) const { return n_examples <= params_.forest.history; }
-  void record(ModelState& state, const History::Piece& piece) const;
+  void record(ModelState& state, bool recorded, const History::Piece& piece) const;
+  void mind_budget(ModelState& state);
   void describe(ModelState& state, LabelId label, const LabelDescription& description);
 
   ModelParams params_;

@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t kPollEvery = 256;  // rows
 constexpr const char* kHistory = "history";
 constexpr const char* kCounts = "labels/counts";
+constexpr const char* kClosedAt = "trees/closed_at";
+constexpr const char* kNextCheck = "trees/next_check";
 
 std::vector<ScoredLabel> predict_row(const ModelState& state, const Inputs& x, std::size_t i,
                                      const SearchParams& params, PredictScratch& scratch) {
@@ -86,12 +88,33 @@ MemoryUse ModelState::memory_use() const {
           .features = encoder->memory_bytes()};
 }
 
+std::size_t ModelState::budget_bytes() const {
+  // Growing arrays have up to a fourth of spare capacity.
+  const auto with_spare = [](std::size_t bytes) { return bytes + bytes / 4; };
+  const std::size_t trees = forest.budget_bytes();
+  const std::size_t others = with_spare(labels->content_bytes() + counts->content_bytes() + encoder->content_bytes() +
+                                        (ranker ? (*ranker)->content_bytes() : 0));
+  if (history->size() == 0) {
+    return trees + others;
+  }
+  // A regrowth has rows and sums of all examples in memory first, and then new trees beside the present ones.
+  const std::size_t bytes = with_spare(history->content_bytes());
+  return trees + others + bytes + std::max(trees, 4 * bytes);
+}
+
+void ModelState::count_cells() {
+  for (Plt& tree : forest.trees) {
+    tree.count();
+  }
+}
+
 ModelState ModelState::for_prediction(Real prune, bool half) const {
   ModelState result(*this);
   for (Plt& tree : result.forest.trees) {
     tree = tree.for_prediction(prune, half);
   }
   result.history = {};
+  result.next_check = 0;
   return result;
 }
 
@@ -108,6 +131,12 @@ void ModelState::save(ArrayWriter& out) const {
   }
   if (calibration) {
     (*calibration)->save(out, "calibration");
+  }
+  if (closed_at) {
+    out.put_one(kClosedAt, *closed_at);
+  }
+  if (next_check > 0) {
+    out.put_one(kNextCheck, next_check);
   }
 }
 
@@ -128,12 +157,21 @@ ModelState ModelState::load(const ArrayReader& in, const StateParams& params) {
   } else if (params.calibrated) {
     state.calibration = Shared(TreeCalibration::load(in, "calibration"));
   }
+  if (in.has(kClosedAt)) {
+    state.closed_at = in.get_one<std::uint64_t>(kClosedAt);
+  }
+  if (in.has(kNextCheck)) {
+    state.next_check = in.get_one<std::uint64_t>(kNextCheck);
+  }
   return state;
 }
 
 void ModelState::check() const {
   constexpr std::uint64_t kMostExamples = std::uint64_t{1} << 62;  // a count beyond it could overflow
   expect_format(n_examples() <= kMostExamples, "the model has an impossible number of examples");
+  expect_format(!closed_at || (*closed_at <= n_examples() && history->size() == 0),
+                "the model was closed after more examples than there are, or has a history");
+  expect_format(next_check == 0 || next_check > n_examples(), "a check of the memory was missed");
   encoder->check();
   labels->check(n_examples(), encoder->takes_texts());
   counts->check(n_examples());

@@ -74,7 +74,20 @@ struct ModelState {
   std::optional<Shared<LabelRanker>> ranker;           // if there is a label memory
   std::optional<Shared<TreeCalibration>> calibration;  // if there is none, and the settings ask for calibration
 
+  /// If the model is *closed*: the number of examples before. From then on, it learns with what it has: new labels and
+  /// features are ignored, and classifiers and label memory start no new weights. It has no history.
+  std::optional<std::uint64_t> closed_at = {};
+  /// After this number of examples, the size of the model is compared with its memory budget. 0 if it has none, or is
+  /// closed.
+  std::uint64_t next_check = 0;
+
   std::uint64_t n_examples() const { return forest.n_examples(); }
+  bool has_history() const { return history->size() == n_examples(); }
+  void close() {
+    closed_at = n_examples();
+    next_check = 0;
+    history = {};
+  }
 
   /// Whether the latest examples are repetitions of earlier ones, as far as the model watches for that.
   bool is_repeating() const;
@@ -91,6 +104,13 @@ struct ModelState {
                       const std::function<void()>& poll = {}) const;
 
   MemoryUse memory_use() const;
+
+  /// The size of the model for the memory budget: an estimate of memory_use(), mostly from above, that depends on the
+  /// examples alone. Neither how they were split into calls, nor threads, nor saving and loading in between matter. As
+  /// long as there is a history, it includes a regrowth. It takes time in proportion to the number of nodes, if
+  /// count_cells() has been called.
+  std::size_t budget_bytes() const;
+  void count_cells();
 
   /// A copy for prediction only; see Plt::for_prediction().
   ModelState for_prediction(Real prune, bool half = false) const;

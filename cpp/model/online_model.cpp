@@ -148,6 +148,7 @@ class OnlineModel::Rebuilding : public BatchBreak {
 OnlineModel::OnlineModel(const ModelParams& params, ModelState state)
     : params_(params), state_(std::move(state)), learner_(params), takes_texts_(state_.encoder->takes_texts()) {
   learner_.expect_learnable(state_);
+  learner_.prepare(state_);
 }
 
 void OnlineModel::learn(const Inputs& x, const NamedLabels& y, std::span<const Real> weights, std::size_t threads,
@@ -169,7 +170,7 @@ std::size_t OnlineModel::change_labels(std::span<const LabelOperation> operation
   if (operations.size() > 1) {  // a single one has no effect if it fails
     LabelBook trial(*state_.labels);
     for (const LabelOperation& operation : operations) {
-      learner_.expect_performable(trial, operation);
+      learner_.expect_performable(trial, operation, state_.closed_at.has_value());
       trial.apply(operation);
     }
   }
@@ -184,6 +185,14 @@ std::size_t OnlineModel::change_labels(std::span<const LabelOperation> operation
   } catch (...) {
     broken_ = true;
     throw;
+  }
+}
+
+void OnlineModel::close() {
+  const Turn turn(turns_);
+  expect_whole();
+  if (!state_.closed_at) {
+    state_.close();
   }
 }
 

@@ -33,6 +33,9 @@ class OnlineModel {
   void learn(const Inputs& x, const NamedLabels& y, std::span<const Real> weights, std::size_t threads,
              const std::function<void()>& poll = {});
 
+  /// Closes the model (ModelState::closed_at), whatever its size. For tests.
+  void close();
+
   /// Regrows the trees from the history (Regrowth). Until it returns, readers see the model as it was, and others may
   /// train it; calls of regrow() and forget() wait for each other. Calls `poll`, if given, regularly; an exception from
   /// it leaves the model unchanged. Throws InvalidInput if the history does not have all examples.

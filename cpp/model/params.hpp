@@ -14,6 +14,7 @@ namespace oplt {
 struct ModelParams {
   ForestParams forest;
   std::uint32_t label_memory = 0;  // number of features kept for each label; 0 = no label memory
+  std::uint64_t max_memory = 0;    // in bytes: close the model before it takes more; 0 = no limit
   bool calibrated = false;         // calibrate the probabilities of the trees, if there is no label memory
 };
 

@@ -76,7 +76,7 @@ RowView LabelMemory::scale(RowView row, Real weight, std::size_t n_labels) {
   return {x.features, scaled_};
 }
 
-void LabelMemory::learn(RowView row, std::span<const LabelId> labels, Real weight) {
+void LabelMemory::learn(RowView row, std::span<const LabelId> labels, Real weight, bool grow) {
   own();
   ++n_learnt_;
   const RowView x = scale(row, weight, labels.size());
@@ -91,7 +91,7 @@ void LabelMemory::learn(RowView row, std::span<const LabelId> labels, Real weigh
     resize_labels(label);
     ++labels_[label].count;
     labels_[label].last = n_learnt_;
-    add(x, label);
+    add(x, label, grow);
     if (std::has_single_bit(labels_[label].count)) {
       renew_postings(label);
     }
@@ -99,10 +99,10 @@ void LabelMemory::learn(RowView row, std::span<const LabelId> labels, Real weigh
   renew_if_grown();
 }
 
-void LabelMemory::describe(RowView row, LabelId label) {
+void LabelMemory::describe(RowView row, LabelId label, bool grow) {
   own();
   resize_labels(label);
-  add(scale(row, 1, 1), label);
+  add(scale(row, 1, 1), label, grow);
   renew_postings(label);
   renew_if_grown();
 }
@@ -149,9 +149,9 @@ void LabelMemory::resize_labels(LabelId label) {
   }
 }
 
-void LabelMemory::add(RowView x, LabelId label) {
-  n_known_ += !knows(label) && x.size() > 0 ? 1 : 0;
-  merge(x, cells_[label]);
+void LabelMemory::add(RowView x, LabelId label, bool grow) {
+  n_known_ += grow && !knows(label) && x.size() > 0 ? 1 : 0;
+  merge(x, cells_[label], grow);
   if (merged_.size() > max_features_) {
     drop_lightest();
   }
@@ -165,7 +165,7 @@ void LabelMemory::renew_if_grown() {
   }
 }
 
-void LabelMemory::merge(RowView x, std::span<const Cell> cells) {
+void LabelMemory::merge(RowView x, std::span<const Cell> cells, bool grow) {
   merged_.clear();
   auto cell = cells.begin();
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -177,7 +177,7 @@ void LabelMemory::merge(RowView x, std::span<const Cell> cells) {
     if (cell != cells.end() && cell->feature == feature) {
       merged_.push_back({feature, cell->sum + value, cell->posting});
       ++cell;
-    } else {
+    } else if (grow) {
       merged_.push_back({feature, value, kNone});
       if (weights_[feature] == 0) {
         renew_weight(feature);

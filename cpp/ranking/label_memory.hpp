@@ -112,11 +112,12 @@ class LabelMemory {
   explicit LabelMemory(std::uint32_t max_features) : LabelMemory(max_features, Bounds{}) {}
   LabelMemory(std::uint32_t max_features, Bounds bounds) : max_features_(max_features), bounds_(bounds) {}
 
-  /// Adds a row, times its weight, to the sums of its labels.
-  void learn(RowView row, std::span<const LabelId> labels, Real weight);
+  /// Adds a row, times its weight, to the sums of its labels. Unless the memory may `grow`, a label gets no features
+  /// that it does not have yet.
+  void learn(RowView row, std::span<const LabelId> labels, Real weight, bool grow = true);
 
   /// Adds a row to the sum of a label, which need not have examples. It does not count as an example.
-  void describe(RowView row, LabelId label);
+  void describe(RowView row, LabelId label, bool grow = true);
 
   /// Forgets the examples of a label. The totals of their features are not changed.
   void remove(LabelId label);
@@ -170,6 +171,11 @@ class LabelMemory {
 
   std::size_t n_cells() const { return cells_.n_values(); }
   std::size_t memory_bytes() const;
+  /// Without spare capacity, but with a posting for each cell: those that have none get one later.
+  std::size_t content_bytes() const {
+    constexpr std::size_t kPosting = sizeof(Posting) * 3 / 2;  // lists of postings grow by half
+    return labels_.content_bytes() + cells_.content_bytes() + postings_.size() * kPerFeature + n_cells() * kPosting;
+  }
 
   /// Equal memories write equal arrays. Loaded arrays stay in the file until they are written to; only their sizes have
   /// been checked.
@@ -191,6 +197,9 @@ class LabelMemory {
     Real share;  // sum / norm
   };
 
+  // An empty list of postings, a weight and a total.
+  static constexpr std::size_t kPerFeature = 32 + sizeof(Real) + sizeof(double);
+
   struct Label {
     std::uint64_t last = 0;  // number of the label's last example, from 1
     Real norm = 0;
@@ -204,9 +213,9 @@ class LabelMemory {
   void add_products(FeatureId feature, Query& query) const;
   RowView scale(RowView row, Real weight, std::size_t n_labels);
   void resize_labels(LabelId label);
-  void add(RowView x, LabelId label);
+  void add(RowView x, LabelId label, bool grow = true);
   void renew_if_grown();
-  void merge(RowView x, std::span<const Cell> cells);
+  void merge(RowView x, std::span<const Cell> cells, bool grow);
   void drop_lightest();
   void unpost(const Cell& cell);
   void renew_postings(LabelId label);

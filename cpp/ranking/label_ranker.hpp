@@ -60,17 +60,17 @@ class LabelRanker {
   bool recognise(std::span<const std::uint64_t> digests) { return passes_.recognise(digests); }
   bool is_repeating() const { return passes_.is_repeating(); }
 
-  /// Updates the label memory with the examples.
-  void remember(std::span<const Example> examples) {
+  /// Updates the label memory with the examples; whether it may `grow`, see LabelMemory and RecentExamples.
+  void remember(std::span<const Example> examples, bool grow = true) {
     for (const Example& example : examples) {
-      memory_.learn(example.x, example.labels, example.weight);
-      recent_.learn(example.x, example.labels, memory_);
+      memory_.learn(example.x, example.labels, example.weight, grow);
+      recent_.learn(example.x, example.labels, memory_, grow);
       n_of_several_ += example.labels.size() > 1 ? 1 : 0;
     }
   }
 
   /// Adds what is known about a label besides its examples to the label memory.
-  void describe(RowView row, LabelId label) { memory_.describe(row, label); }
+  void describe(RowView row, LabelId label, bool grow = true) { memory_.describe(row, label, grow); }
 
   /// Forgets the examples of a label.
   void remove(LabelId label) {
@@ -98,6 +98,7 @@ class LabelRanker {
 
   const LabelMemory& memory() const { return memory_; }
   std::size_t memory_bytes() const { return memory_.memory_bytes() + recent_.memory_bytes(); }
+  std::size_t content_bytes() const { return memory_.content_bytes() + recent_.content_bytes(); }
 
   /// See LabelMemory.
   void save(ArrayWriter& out, const std::string& prefix) const;

@@ -101,11 +101,15 @@ void RecentExamples::renew_trust(const LabelMemory& memory) {
   trust_ = trust;
 }
 
-void RecentExamples::learn(RowView row, std::span<const LabelId> labels, const LabelMemory& memory) {
+void RecentExamples::learn(RowView row, std::span<const LabelId> labels, const LabelMemory& memory, bool grow) {
   if (trust_ > 0 && memory.n_learnt() >= kFirstCount && std::has_single_bit(memory.n_learnt())) {
     renew_trust(memory);
   }
-  if (trust_ == 0 || labels.empty()) {
+  const auto lists = [&](LabelId label) {
+    return grow || (label < latest_.size() && latest_[label].size() == kMostOfLabel);
+  };
+  const auto n_lists = std::ranges::count_if(labels, lists);
+  if (trust_ == 0 || n_lists == 0) {
     return;
   }
   n_users_.own();
@@ -114,11 +118,13 @@ void RecentExamples::learn(RowView row, std::span<const LabelId> labels, const L
   const std::uint32_t slot = free_slot();
   cells_.assign(slot, heaviest_);
   labels_.assign(slot, labels);
-  n_users_[slot] = static_cast<std::uint32_t>(labels.size());
+  n_users_[slot] = static_cast<std::uint32_t>(n_lists);
   latest_.resize(labels.back() + std::size_t{1});
   for (const LabelId label : labels) {
     if (latest_[label].size() < kMostOfLabel) {
-      latest_.push_back(label, slot);
+      if (grow) {
+        latest_.push_back(label, slot);
+      }
     } else {
       release(std::exchange(latest_.write(label)[(memory.count(label) - 1) % kMostOfLabel], slot));
     }

@@ -56,8 +56,9 @@ class RecentExamples {
     double all_ = 0;                    // the sum of the squared similarities
   };
 
-  /// Keeps an example that the memory has just learnt.
-  void learn(RowView row, std::span<const LabelId> labels, const LabelMemory& memory);
+  /// Keeps an example that the memory has just learnt. Unless there may be more of them, i.e. they may `grow`, it takes
+  /// the place of an earlier one of each label that has the most.
+  void learn(RowView row, std::span<const LabelId> labels, const LabelMemory& memory, bool grow = true);
 
   /// Drops the examples of a label.
   void remove(LabelId label);
@@ -72,6 +73,9 @@ class RecentExamples {
 
   std::size_t size() const { return n_users_.size() - free_.size(); }
   std::size_t memory_bytes() const;
+  std::size_t content_bytes() const {
+    return cells_.content_bytes() + labels_.content_bytes() + latest_.content_bytes() + 2 * n_users_.content_bytes();
+  }
 
   /// See LabelMemory.
   void save(ArrayWriter& out, const std::string& prefix) const;

@@ -232,6 +232,73 @@ TEST("children added during training equal classifiers that saw every example") 
   }
 }
 
+TEST("the size for the memory budget depends on the content alone") {
+  for (const LearningParams& params : test::kRules) {
+    Random random(17);
+    SiblingBlock block(true, 0);
+    SiblingBlock reloaded = block;
+    const auto check_size = [&] {
+      const SiblingBlock scanned = open(saved_bytes(block));
+      CHECK(block.is_counted());
+      CHECK(!scanned.is_counted());
+      CHECK_EQ(block.n_cells(), scanned.n_cells());
+      CHECK_EQ(block.n_rows(), scanned.n_rows());
+      CHECK_EQ(block.budget_bytes(), scanned.budget_bytes());
+      CHECK_EQ(block.budget_bytes(), reloaded.budget_bytes());
+    };
+    for (int t = 0; t < 200; ++t) {
+      if (random.below(3) == 0) {
+        block.add_child();
+        reloaded.add_child();
+      }
+      if (t == 150) {
+        block.drop_auxiliary();
+        reloaded.drop_auxiliary();
+        check_size();
+        block = SiblingBlock(true, 0);  // and again, with more features that only the auxiliary classifier has
+        reloaded = block;
+      }
+      const Step step = random_steps(random.next(), 1, block.n_children())[0];
+      learn(block, step, params);
+      learn(reloaded, step, params);
+      if (random.below(8) == 0) {
+        reloaded = load(saved_bytes(reloaded));
+        reloaded.count();
+      }
+      check_size();
+      const SiblingBlock parent = block.parent_block();
+      CHECK_EQ(parent.n_cells(), 2 * parent.auxiliary_cells().size());
+      CHECK_EQ(parent.n_cells(), open(saved_bytes(parent)).n_cells());
+    }
+    block.drop_auxiliary();
+    reloaded.drop_auxiliary();
+    check_size();
+  }
+}
+
+TEST("a closed rule starts no weights, and goes on with the others") {
+  for (const LearningParams& params : test::kRules) {
+    SiblingBlock block = trained(true, 20, random_steps(18, 30, 20), params);
+    for (int i = 0; i < 5; ++i) {
+      block.add_child();  // pending columns go on, too
+    }
+    const std::size_t n_cells = block.n_cells();
+    const auto before = cells_of_children(block);
+    for (const Step& step : random_steps(19, 60, 25)) {
+      learn(block, step, closed(params));
+    }
+    const auto after = cells_of_children(block);
+    CHECK_EQ(block.n_cells(), n_cells);
+    CHECK_EQ(open(saved_bytes(block)).n_cells(), n_cells);
+    int n_changed = 0;
+    for (Column child = 0; child < 25; ++child) {
+      CHECK_EQ(before[child].size(), after[child].size());
+      n_changed += before[child] == after[child] ? 0 : 1;
+    }
+    CHECK(n_changed > 20);
+  }
+}
+
 TEST("adding a child takes no memory until a row is updated, also after loading") {
   SiblingBlock block = trained(true, 1, random_steps(13, 40, 1), test::adagrad());
   const std::size_t before = block.memory_bytes();

@@ -52,6 +52,9 @@ class LabelTree {
   NodeId leaf_of(LabelId label) const { return label < leaf_of_.size() ? leaf_of_[label] : kNone; }
 
   std::size_t memory_bytes() const;
+  std::size_t content_bytes() const {
+    return nodes_.content_bytes() + children_.content_bytes() + leaf_of_.content_bytes();
+  }
 
   /// Number of edges on the longest path from the root to a leaf.
   std::uint32_t depth() const;

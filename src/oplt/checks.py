@@ -21,9 +21,12 @@ import numpy as np
 from oplt.errors import InvalidParameterError
 from oplt.wording import briefly
 
-__all__ = ["Bounds", "Check", "Choice", "Flag", "Integer", "Number", "count", "path_of", "refuse"]
+__all__ = ["Bounds", "Check", "Choice", "Flag", "Integer", "Number", "Size", "count", "path_of", "refuse"]
 
 LARGEST_COUNT = 2**31
+
+_UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 class Check(Protocol):
@@ -137,6 +140,35 @@ def _rounded(number: float) -> float:
 def _shown(number: float) -> str:
     """Format a number as 1e6, not 1e+06."""
     return re.sub(r"e\+?(-?)0*", r"e\1", f"{number:g}")
+
+
+@dataclass(frozen=True)
+class Size:
+    """A number of bytes, or None: an integer, or a string such as "4GB", "1.5 GB" or "512MiB"."""
+
+    least: int
+    most: int = 2**60
+    kind: str = "int, str or None"
+
+    def __call__(self, name: str, value: Any) -> int | None:
+        """Check a value."""
+        if value is None:
+            return None
+        number = _parsed_size(value) if isinstance(value, str) else value
+        if number is None:
+            refuse(name, "a number of bytes, or a size such as 4GB or 512MB", value)
+        if not isinstance(number, (bool, np.bool_)) and isinstance(number, int) and number < self.least:
+            refuse(name, f"at least {self.least // 10**6} MB", value)
+        return Integer(self.least, self.most)(name, number)
+
+
+def _parsed_size(text: str) -> int | None:
+    """Convert a size to bytes; None if it is not one."""
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt]?)(i?)b)?\s*", text, re.IGNORECASE)
+    if found is None or (found[3] and not found[2]):
+        return None
+    units = {unit.lower(): factor for unit, factor in (_BINARY_UNITS if found[3] else _UNITS).items()}
+    return int(float(found[1]) * units[(found[2] or "").lower()])
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,8 @@ class Inspection:
         The settings that differ from the defaults.
     n_examples, n_labels, n_features
         Numbers of examples, labels and features seen.
+    closed_at
+        The number of examples after which the model reached `max_memory` and was closed; None if it is open.
     trees
         The size of each tree.
     largest_blocks
@@ -94,6 +96,7 @@ class Inspection:
     n_examples: int
     n_labels: int
     n_features: int
+    closed_at: int | None
     trees: tuple[TreeSize, ...]
     largest_blocks: tuple[Block, ...]
     memory: dict[str, int]
@@ -140,6 +143,7 @@ def inspect(model: SavedModel, memory: dict[str, int], n: int) -> Inspection:
         n_examples=state.n_examples,
         n_labels=state.n_labels,
         n_features=state.n_features,
+        closed_at=state.closed_at,
         trees=tuple(TreeSize(len(n_labels), depth, n_weights) for depth, n_labels, _, n_weights in trees),
         largest_blocks=_largest_blocks(trees, n),
         memory=memory,

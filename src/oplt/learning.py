@@ -270,19 +270,29 @@ class OnlineLearner(Predictor):
         state = self._state()
         return self._settings.history > 0 and state.n_in_history == state.n_examples
 
+    @property
+    def closed_at(self) -> int | None:
+        """The number of examples after which the model was closed; None if it is open.
+
+        A closed model has reached `max_memory`. It goes on learning with the labels and features that it has; new ones
+        are ignored.
+        """
+        return self._state().closed_at
+
     def _expect_history(self, method: str) -> None:
         if self.has_history:
             return
-        n_examples = self.n_examples
-        why = (
-            "it keeps none (history=0)"
-            if self._settings.history == 0
-            else f"it has learned {n_examples:,} examples and keeps at most {self._settings.history:,} (history)"
-        )
+        n_examples, most = self.n_examples, self._settings.history
+        if most == 0:
+            why = "it keeps none (history=0)"
+        elif n_examples > most:
+            why = f"it has learned {n_examples:,} examples and keeps at most {most:,} (history)"
+        else:
+            why = "it has discarded them to stay within max_memory"
         raise InvalidInputError(
             "no-history",
             f"{method} needs all examples that the model has learned, but {why}",
-            hint="A model keeps its examples if it is created with a larger history, and without a given tree.",
+            hint="A model keeps them if it is created with a larger history and max_memory, and without a given tree.",
         )
 
     def _learn(self, rows: NamedRows | Texts, labels: NamedLabels, weights: FloatArray | None) -> None:

@@ -97,6 +97,7 @@ class OnlinePLT(OnlineLearner):
         label_memory: int = Settings.label_memory,
         trees: int = Settings.trees,
         history: int = Settings.history,
+        max_memory: int | str | None = Settings.max_memory,
         features: str | TextFeatures | None = None,
         threads: int = 1,
     ) -> None:
@@ -119,6 +120,7 @@ class OnlinePLT(OnlineLearner):
             label_memory=label_memory,
             trees=trees,
             history=history,
+            max_memory=max_memory,  # type: ignore[arg-type]  # converted by the check
             features=settings_of(text),
         )
         self._start(settings, _core.OnlineModel.start(settings.to_core(), core_of(text)), threads)

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
 from oplt import _core
-from oplt.checks import Bounds, Choice, Flag, Integer, Number, Pattern, refuse
+from oplt.checks import Bounds, Choice, Flag, Integer, Number, Pattern, Size, refuse
 from oplt.declarations import check_keywords, check_settings, declared, setting
 from oplt.errors import InvalidParameterError
 
@@ -261,6 +261,15 @@ class Settings:
         " discarded, and the tree grows by the policy alone. The history takes about 5 bytes for each feature of each"
         " example. Trees of other policies than best-greedy are not regrown.",
         paper=0,
+    )
+    max_memory: int | None = setting(
+        None,
+        Size(least=10 * 10**6),
+        "Limit the memory of the model to SIZE, such as 4GB: when it is reached, the model takes no new labels or"
+        " features.",
+        'In bytes, or a string such as ``"4GB"`` or ``"512MiB"``. A model that reaches the limit first discards its'
+        " history, and later it is closed: new labels and features are ignored, classifiers start no new weights, and"
+        " all existing weights go on learning. See `closed_at`. None: no limit.",
     )
     features: TextSettings | None = setting(
         None,

@@ -67,7 +67,18 @@ def test_keys_are_stable(tmp_path: Path) -> None:
             "n_labels",
         ),
         *("threshold", "n_own_thresholds"),
-        *("n_features", "trees", "largest_blocks", "memory", "labels", "n_nodes", "n_weights", "depth", "memory_bytes"),
+        *(
+            "n_features",
+            "closed_at",
+            "trees",
+            "largest_blocks",
+            "memory",
+            "labels",
+            "n_nodes",
+            "n_weights",
+            "depth",
+            "memory_bytes",
+        ),
     }
 
 

@@ -163,6 +163,13 @@ def learn(model: OnlinePLT, stream: Stream) -> OnlinePLT:
     return model
 
 
+def learn_and_close(model: OnlinePLT, stream: Stream, closed_at: int) -> OnlinePLT:
+    """Learn one by one. Close the model after some examples, as it would be if it had reached `max_memory` there."""
+    learn(model, stream[:closed_at])
+    model._core.close()
+    return learn(model, stream[closed_at:])
+
+
 def trained(settings: Settings, stream: Stream, make: Callable[..., OnlinePLT] = OnlinePLT) -> OnlinePLT:
     return learn(make(**settings), stream)
 

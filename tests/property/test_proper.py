@@ -22,6 +22,7 @@ from tests.property.strategies import (
     crowded_stream,
     label_trees,
     learn,
+    learn_and_close,
     long_stream,
     model_settings,
     streams,
@@ -69,6 +70,29 @@ def test_proper_on_a_long_stream(policy: str, arity: int, max_leaves: int, rule:
     settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves, **rule}
     stream = long_stream(seed=arity)
     assert_equals_iplt_on_its_tree(trained(settings, stream), settings, stream)
+
+
+def assert_equals_iplt_closed_with_it(settings: Settings, stream: Stream, closed_at: int) -> None:
+    online = learn_and_close(OnlinePLT(**settings), stream, closed_at)
+    assert online.closed_at == closed_at
+    iplt = learn_and_close(OnlinePLT.from_tree(online.tree, **settings), stream, closed_at)
+    assert_models_proper(online, iplt)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("policy", POLICIES)
+@given(data=st.data())
+def test_a_closed_model_is_proper(policy: str, rule: Settings, data: st.DataObject) -> None:
+    settings = data.draw(model_settings(policy, **rule))
+    stream = data.draw(streams())
+    assert_equals_iplt_closed_with_it(settings, stream, data.draw(st.integers(0, len(stream))))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("policy", "arity", "max_leaves"), SHAPES)
+def test_a_closed_model_is_proper_on_a_long_stream(policy: str, arity: int, max_leaves: int, rule: Settings) -> None:
+    settings = {"policy": policy, "arity": arity, "max_leaves": max_leaves, **rule}
+    assert_equals_iplt_closed_with_it(settings, long_stream(seed=arity), closed_at=120)
 
 
 @pytest.mark.parametrize("spread", [True, False])

@@ -51,6 +51,7 @@ class AdaGrad:
     learning_rate: float
     eps: float
     gate: float
+    is_closed: bool = False  # no weights are started
     closest_to_gate: float = math.inf
 
     def estimate(self, classifier: Classifier, x: Row) -> float:
@@ -66,6 +67,8 @@ class AdaGrad:
         if abs(gradient) < self.gate:
             return
         for feature, value in x:
+            if self.is_closed and feature not in classifier:
+                continue
             g = gradient * weight * value
             cell = classifier.setdefault(feature, [0.0, 0.0])
             cell[1] += g * g
@@ -81,6 +84,7 @@ class Arow:
 
     r: float
     sparsity: float
+    is_closed: bool = False  # no weights are started
     closest_to_gate: float = math.inf
 
     def estimate(self, classifier: Classifier, x: Row) -> float:
@@ -100,6 +104,8 @@ class Arow:
         norm = sum(value**2 for _, value in x)
         least = self.sparsity * math.sqrt(norm / len(x)) / (r + norm)
         for feature, value in x:
+            if self.is_closed and feature not in classifier:
+                continue
             if feature not in classifier:
                 self.closest_to_gate = min(self.closest_to_gate, abs(alpha * abs(value) - least))
                 if alpha * abs(value) < least:

@@ -50,13 +50,17 @@ class Reader:
         self.settings = settings
         self.features: dict[Name, int] = {}
         self.labels: dict[Name, int] = {}
+        self.is_closed = False  # new names are ignored
 
     def example(self, x: Mapping[Name, float], labels: Iterable[Name], weight: float = 1.0) -> Example:
         """Read an example to learn from."""
         nonzero = {name: value for name, value in x.items() if value != 0}
         names = set(labels)
-        _number_new_names(self.features, nonzero)
-        _number_new_names(self.labels, names)
+        if self.is_closed:
+            names &= self.labels.keys()
+        else:
+            _number_new_names(self.features, nonzero)
+            _number_new_names(self.labels, names)
         return Example(self.row(nonzero), sorted(self.labels[name] for name in names), weight)
 
     def row(self, x: Mapping[Name, float]) -> Row:

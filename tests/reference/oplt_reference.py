@@ -91,11 +91,17 @@ def assign_to_nodes(tree: Tree, labels: Iterable[int]) -> tuple[set[int], set[in
 # --- Training on a given tree -----------------------------------------------------------------------------------------
 
 
-def iplt_train(tree: Tree, settings: Settings, stream: Iterable[Example]) -> dict[int, Classifier]:
-    """Algorithm 1: the classifiers of a tree that is known from the start."""
+def iplt_train(
+    tree: Tree, settings: Settings, stream: Iterable[Example], closed_at: float = math.inf
+) -> dict[int, Classifier]:
+    """Algorithm 1: the classifiers of a tree that is known from the start.
+
+    From the example with the number `closed_at` on, which is not in the paper, no weights are started.
+    """
     a_online = a_online_of(settings)
     classifiers = {v: new_classifier() for v in tree.nodes}
-    for x, labels, weight in stream:
+    for number, (x, labels, weight) in enumerate(stream):
+        a_online.is_closed = number >= closed_at
         positive, negative = assign_to_nodes(tree, labels)
         for v in positive:
             a_online.update(classifiers[v], x, 1, weight)
@@ -133,9 +139,10 @@ def oplt_init(settings: Settings) -> Model:
     )
 
 
-def oplt_train(model: Model, stream: Iterable[Example]) -> None:
-    """Algorithm 3."""
-    for example in stream:
+def oplt_train(model: Model, stream: Iterable[Example], closed_at: float = math.inf) -> None:
+    """Algorithm 3; for `closed_at` see `iplt_train`. Later examples have no new labels."""
+    for number, example in enumerate(stream):
+        model.a_online.is_closed = number >= closed_at
         if set(example.labels) - model.known:
             update_tree(model, example)
         update_classifiers(model, example)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 import pytest
@@ -18,6 +19,7 @@ from tests.property.strategies import (
     Settings,
     Stream,
     crowded_stream,
+    learn_and_close,
     long_stream,
     rows,
     streams,
@@ -41,12 +43,15 @@ TOO_CLOSE = 1e-4
 class Oracle:
     """The reference, trained on the same stream."""
 
-    def __init__(self, settings: Settings, stream: Stream) -> None:
+    def __init__(self, settings: Settings, stream: Stream, closed_at: float = math.inf) -> None:
         self.settings = oplt_examples.Settings(**settings)
         self.reader = oplt_examples.Reader(self.settings)
-        self.stream = [self.reader.example(*example) for example in stream]
+        self.stream = []
+        for number, example in enumerate(stream):
+            self.reader.is_closed = number >= closed_at
+            self.stream.append(self.reader.example(*example))
         self.model = reference.oplt_init(self.settings)
-        reference.oplt_train(self.model, self.stream)
+        reference.oplt_train(self.model, self.stream, closed_at)
 
     @property
     def is_beyond_rounding(self) -> bool:
@@ -104,6 +109,20 @@ def test_online(policy: str, data: st.DataObject) -> None:
     assume(oracle.is_beyond_rounding)
     queries = [example.x for example in stream[:3]] + [data.draw(rows()), {"never seen": 1.0, "a": 1.0}, {}]
     assert_agrees(trained_tree(settings, stream), oracle, queries)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@given(data=st.data())
+def test_closed(policy: str, data: st.DataObject) -> None:
+    settings = data.draw(tree_settings(policy))
+    stream = data.draw(streams())
+    closed_at = data.draw(st.integers(0, len(stream)))
+    oracle = Oracle(settings, stream, closed_at)
+    assume(oracle.is_beyond_rounding)
+    core = learn_and_close(OnlinePLT(**settings, label_memory=0), stream, closed_at)
+    assert_agrees(core, oracle, [*(example.x for example in stream[:3]), data.draw(rows()), {}])
+    expected = reference.iplt_train(oracle.model.tree, oracle.settings, oracle.stream, closed_at)
+    assert_same_classifiers(core_classifiers(core), expected)
 
 
 @given(data=st.data())

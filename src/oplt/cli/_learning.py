@@ -123,6 +123,11 @@ class Updater:
             tried = number_of(self.n_tried, "example")
             each = f"{tried}, each predicted before it was learned; a test set may differ"
             lines.append(f"Progressive P@1 {self.precision:.3f} ({each}).")
+        if model.closed_at is not None:
+            lines.append(
+                f"The model was closed after {number_of(model.closed_at, 'example')}, when it reached --max-memory:"
+                " later examples updated it, but new labels and features were ignored."
+            )
         return "\n".join(lines)
 
     def values(self) -> dict[str, object]:
@@ -136,6 +141,7 @@ class Updater:
             "seconds": round(self.seconds, 3),
             "P@1": self.precision,
             "tried": self.n_tried,
+            "closed_at": model.closed_at,
             "fingerprint": model.fingerprint(),
         }
 

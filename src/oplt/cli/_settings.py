@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from oplt.checks import Bounds, Choice, Flag, Integer, Number, Pattern
+from oplt.checks import Bounds, Choice, Flag, Integer, Number, Pattern, Size
 from oplt.cli._console import WrongUsageError
 from oplt.cli._options import Option
 from oplt.declarations import Setting, declared
@@ -21,7 +21,7 @@ from oplt.text import TextFeatures
 
 __all__ = ["ModelOptions", "model_options"]
 
-_FIRST = ("label_memory", "trees", "history", "seed")  # the most important ones
+_FIRST = ("label_memory", "trees", "history", "max_memory", "seed")  # the most important ones
 _KINDS: dict[type, tuple[type | None, str | None]] = {
     Bounds: (str, "MIN,MAX"),
     Choice: (str, "NAME"),
@@ -29,6 +29,7 @@ _KINDS: dict[type, tuple[type | None, str | None]] = {
     Integer: (int, "N"),
     Number: (float, "NUMBER"),
     Pattern: (str, "REGEX"),
+    Size: (str, "SIZE"),
 }
 _NOTHING = ()
 

@@ -126,8 +126,9 @@ def _learnt(found: Inspection) -> list[tuple[str, str]]:
     n_own = found.n_own_thresholds
     own = f"; own thresholds for {number_of(n_own, 'label')}" if n_own else ""
     tuned = [] if found.threshold is None else [("tuned threshold", f"{found.threshold:.4g}{own}")]
+    closed = "" if found.closed_at is None else f", closed after {found.closed_at:,} (max_memory)"
     return [
-        ("examples", f"{found.n_examples:,}"),
+        ("examples", f"{found.n_examples:,}{closed}"),
         ("labels", f"{found.n_labels:,}{once}"),
         ("features", f"{found.n_features:,}"),
         ("nodes", f"{found.n_nodes:,} ({trees})"),

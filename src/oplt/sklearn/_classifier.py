@@ -140,6 +140,7 @@ class OPLTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         label_memory: int = Settings.label_memory,
         trees: int = Settings.trees,
         history: int = Settings.history,
+        max_memory: int | str | None = Settings.max_memory,
         features: str | TextFeatures | None = None,
         threads: int = 1,
         shuffle: bool = True,
