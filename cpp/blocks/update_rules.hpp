@@ -28,7 +28,7 @@ struct AdaGradParams {
   Real learning_rate;
   Real eps;
   Real gate;       // skip the update of a classifier whose |gradient| is below this
-  Real least = 0;  // smallest |gradient · value| that starts a weight
+  Real least = 0;  // smallest |gradient · value| that starts a weight: 0, or infinity in a closed model
 };
 
 /// AROW, adaptive regularisation of weights (Crammer, Kulesza, Dredze, 2009), with a diagonal covariance.
@@ -57,7 +57,7 @@ struct AdaGradStep {
   Real eps;
   Real least = 0;  // smallest |gradient · value| that starts a weight
 
-  /// Returns whether the step starts the weight.
+  /// Returns whether the step starts the weight. A step so small that the accumulator stays 0 does not.
   bool step(Real gradient, Real value, Real& weight, Real& accumulator) const {
     const Real g = gradient * value;
     const bool is_started = accumulator > 0;
@@ -66,7 +66,7 @@ struct AdaGradStep {
     }
     accumulator += g * g;
     weight -= learning_rate * g / std::sqrt(eps + accumulator);
-    return !is_started;
+    return !is_started && accumulator > 0;
   }
 
   /// Whether step() changes a cell that is (0, 0). Others need not be stored.
@@ -92,7 +92,7 @@ struct ArowStep {
     const Real spread = variance * (value * value);
     weight -= g * variance;
     accumulator += variance * spread / (r + spread);
-    return !is_started;
+    return !is_started && accumulator > 0;
   }
 
   bool starts(Real gradient, Real value) const { return std::abs(gradient * value) >= least; }

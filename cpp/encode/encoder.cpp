@@ -51,7 +51,7 @@ EncodedFeatures Encoder::find(const Inputs& inputs, std::size_t i, Scratch& scra
 
 EncodedFeatures learn_features(Shared<Encoder>& encoder, const Inputs& inputs, std::size_t i, bool grow,
                                Encoder::Scratch& scratch) {
-  if (!grow && !inputs.recorded) {  // a model that has reached its limit has no record of its examples
+  if (!grow && !inputs.recorded) {  // a closed model has no history
     return encoder->find(inputs, i, scratch);
   }
   if (!encoder->takes_texts()) {

@@ -12,8 +12,8 @@
 
 #include "base/types.hpp"
 #include "encode/encoded.hpp"
+#include "encode/id_sorter.hpp"
 #include "encode/named_rows.hpp"
-#include "encode/sorted_ids.hpp"
 #include "encode/term_table.hpp"
 #include "encode/words.hpp"
 #include "io/array_file.hpp"

@@ -28,11 +28,12 @@ bool observes(const ModelState& state, std::uint64_t number) {
   return (state.ranker && LabelRanker::observes(number)) || (state.calibration && TreeCalibration::observes(number));
 }
 
-/// Before a batch is learnt. `observer` is a LabelRanker or a TreeCalibration.
+/// Before a batch is learnt. `observer` is a LabelRanker or a TreeCalibration. There are no digests if the model is
+/// closed: then all examples count as new.
 template <class Observer>
 void watch(Observer& observer, const Forest& forest, const LabelFilter* shown, std::span<const std::uint64_t> digests,
            const Example* observed) {
-  if (observer.recognise(digests) && observed != nullptr) {
+  if ((digests.empty() || observer.recognise(digests)) && observed != nullptr) {
     observer.observe(forest, shown, *observed);
   }
 }
@@ -71,7 +72,8 @@ constexpr double kFaster = 16;
 std::uint64_t least_step(std::uint64_t n_examples) { return std::max(kFirstCheck, n_examples / 256); }
 
 /// The number of examples until the next comparison: few enough that the model stays within its budget if it grows
-/// kFaster times as fast as it has on average. It depends on the stream alone, so that the model does.
+/// kFaster times as fast as it has on average, unless that is less than the least step. It depends on the stream alone,
+/// so that the model does.
 std::uint64_t step_to_check(std::uint64_t n_examples, double size, double budget) {
   const double step = static_cast<double>(n_examples) * (budget / size - 1) / kFaster;
   const auto n = static_cast<double>(n_examples);
@@ -178,7 +180,7 @@ void Learner::encode(ModelState& state, const Inputs& x, const NamedLabels& y, s
     if (bounds.recorded) {
       batch.recorded.add(features, label_names_, weight);
     }
-    if (state.ranker || state.calibration) {
+    if ((state.ranker || state.calibration) && !state.closed_at) {  // a digest needs the unknown features, too
       batch.digests.push_back(digest_of(features, row, batch.examples.back().labels));
     }
   }
@@ -195,7 +197,7 @@ void Learner::record(ModelState& state, bool recorded, const History::Piece& pie
 
 /// Acts if the model would exceed its budget before the next check, should it go on growing as it has so far. The
 /// history goes first, because the trees of a regrowth would take as much memory as the present ones.
-void Learner::mind_budget(ModelState& state) {
+void Learner::check_budget(ModelState& state) {
   const std::uint64_t n = state.n_examples();
   const auto budget = static_cast<double>(params_.max_memory);
   const double growth = 1 + static_cast<double>(least_step(n)) / static_cast<double>(n);
@@ -256,7 +258,7 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
     helpers.finish();
     record(state, bounds.recorded, batch_.recorded);
     if (is_check) {
-      mind_budget(state);
+      check_budget(state);
     }
     forest_.regrow_beside(state.forest, *state.history, *state.labels, examples.size(), own_helpers);
     bounds = next;

@@ -58,7 +58,7 @@ class Learner {
 
   /// Throws FormatError unless this learner can continue from the state.
   void expect_learnable(const ModelState& state) const;
-  /// To be called before a state is learnt that has been loaded.
+  /// Call this before training a loaded state. With a memory limit, it visits all cells.
   void prepare(ModelState& state) const;
 
   /// Learns examples in order. `weights` is empty or has one weight per example, above 0 and at most kLargestWeight.
@@ -111,7 +111,7 @@ class Learner {
               const BatchBounds& bounds, Batch& batch);
   bool keeps_history(std::uint64_t n_examples) const { return n_examples <= params_.forest.history; }
   void record(ModelState& state, bool recorded, const History::Piece& piece) const;
-  void mind_budget(ModelState& state);
+  void check_budget(ModelState& state);
   void describe(ModelState& state, LabelId label, const LabelDescription& description);
 
   ModelParams params_;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -74,7 +75,10 @@ class RecentExamples {
   std::size_t size() const { return n_users_.size() - free_.size(); }
   std::size_t memory_bytes() const;
   std::size_t content_bytes() const {
-    return cells_.content_bytes() + labels_.content_bytes() + latest_.content_bytes() + 2 * n_users_.content_bytes();
+    // An example of several labels may be replaced by one for each of them.
+    const std::size_t n_slots = std::max<std::size_t>(1, n_users_.size());
+    const std::size_t of_slot = (cells_.content_bytes() + labels_.content_bytes()) / n_slots + 1;
+    return of_slot * std::max(n_slots, latest_.n_values()) + latest_.content_bytes() + 2 * n_users_.content_bytes();
   }
 
   /// See LabelMemory.

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
@@ -168,7 +169,7 @@ def _parsed_size(text: str) -> int | None:
     if found is None or (found[3] and not found[2]):
         return None
     units = {unit.lower(): factor for unit, factor in (_BINARY_UNITS if found[3] else _UNITS).items()}
-    return int(float(found[1]) * units[(found[2] or "").lower()])
+    return int(Decimal(found[1]) * units[(found[2] or "").lower()])
 
 
 @dataclass(frozen=True)

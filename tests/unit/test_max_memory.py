@@ -47,6 +47,12 @@ def of_few_features(seed: int = 2) -> Iterator[Example]:
         yield {i: source.gauss(label % (i + 2), 0.3) for i in range(12)}, [str(label)]
 
 
+def of_few_features_and_several_labels(seed: int = 5) -> Iterator[Example]:
+    source = random.Random(seed)  # noqa: S311 (no secrets here)
+    for x, (label,) in of_few_features(seed):
+        yield x, [label, *(f"group {source.randrange(300)}" for _ in range(source.randrange(5)))]
+
+
 def of_long_rows(seed: int = 3) -> Iterator[Example]:
     """Few labels, but features without end."""
     source = random.Random(seed)  # noqa: S311 (no secrets here)
@@ -78,6 +84,7 @@ STREAMS: dict[str, tuple[Callable[[], Iterator[Example]], dict[str, Any]]] = {
     "texts": (of_texts, {"features": "text"}),
     "few terms": (of_texts, {"features": TextFeatures(max_features=3000)}),
     "few features": (of_few_features, {}),
+    "few features, several labels": (of_few_features_and_several_labels, {}),
     "long rows": (of_long_rows, {}),
     "numbers": (of_numbers, {}),
     "numbers, no memory": (of_numbers, {"label_memory": 0, "history": 0}),
@@ -122,6 +129,15 @@ def test_memory_stays_below_the_limit(name: str) -> None:
 
 def closing_model(**settings: Any) -> OnlinePLT:
     return until_closed(OnlinePLT(max_memory=LEAST, **settings), of_new_names())
+
+
+@pytest.mark.parametrize("features", [None, "text"])
+def test_new_examples_of_a_closed_model_are_not_taken_for_repetitions(features: str | None) -> None:
+    model = OnlinePLT(max_memory=LEAST, features=features) if features else OnlinePLT(max_memory=LEAST)
+    until_closed(model, of_texts() if features else of_new_names())
+    xs: list[Any] = [{f"never seen {i}": 1.0} for i in range(200)]
+    model.learn_many([next(iter(x)) for x in xs] if features else xs, [["group 1"]] * len(xs))
+    assert not model.is_repeating
 
 
 # --- When a model is closed -------------------------------------------------------------------------------------------
@@ -260,7 +276,9 @@ def test_sizes(given: int | str | None, expected: int | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["", "4", "GB", "4XB", "4 G", "-4GB", "4iB", "9MB", 0, -1, True, 1e9, "1e9", 2**61, [4]], ids=repr
+    "given",
+    ["", "4", "GB", "4XB", "4 G", "-4GB", "4iB", "9MB", 0, -1, True, 1e9, "1e9", 2**61, "9" * 400 + "GB", [4]],
+    ids=repr,
 )
 def test_other_sizes_are_refused(given: Any) -> None:
     with pytest.raises(InvalidParameterError, match="max_memory must be"):

@@ -6,7 +6,7 @@
 
 #include "base/random.hpp"
 #include "check.hpp"
-#include "encode/sorted_ids.hpp"
+#include "encode/id_sorter.hpp"
 
 using oplt::FeatureId;
 
