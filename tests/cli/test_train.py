@@ -242,7 +242,7 @@ def test_json_has_the_same_names_for_train_and_learn(tmp_path: Path, texts: Path
     target = tmp_path / "m.oplt"
     (trained,) = json_lines(run("train", texts, "-m", target, "--json").stdout)
     (more,) = json_lines(run("learn", target, texts, "--json").stdout)
-    names = "model examples learnt labels features seconds P@1 tried fingerprint left_out".split()
+    names = "model examples learnt labels features seconds P@1 tried closed_at fingerprint left_out".split()
     assert list(trained) == list(more) == names
     assert trained["P@1"] is None  # JSON has no NaN
     assert json.dumps(trained)
