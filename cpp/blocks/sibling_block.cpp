@@ -27,6 +27,13 @@ bool has_all(const MaskWord* mask, std::span<const MaskWord> wanted) {
   return true;
 }
 
+/// Number of cache lines to prefetch for a row, at most: the kernels wait for the last cells of a long row, too; but
+/// many rows are shorter than the shape allows.
+std::size_t n_lines_of(RowShape shape) {
+  constexpr std::size_t kMost = 3;
+  return std::min(kMost, 1 + (shape.mask_words + shape.n_columns / 2) / kCacheLine);
+}
+
 std::uint32_t mask_words_for(Column n_columns) {
   // Powers of two, so that a block with many columns (policy flat) is rarely rebuilt.
   return std::bit_ceil(std::max<std::uint32_t>(1, (n_columns + kWordColumns - 1) / kWordColumns));
@@ -79,6 +86,7 @@ void SiblingBlock::score(RowView x, BlockScratch& scratch) const {
   scratch.row_pointers.resize(n);
   scratch.scores.resize(n_scores(shape()));
   scratch.base = rows_.words(0);
+  const std::size_t n_prefetched = n_lines_of(shape());
   for (const FeatureId feature : x.features) {
     rows_.prefetch(feature);
   }
@@ -89,9 +97,8 @@ void SiblingBlock::score(RowView x, BlockScratch& scratch) const {
       continue;
     }
     scratch.row_pointers[i] = rows_.words(scratch.rows[i]);
-    prefetch(scratch.row_pointers[i]);
-    if (rows_.mask_words() + shape().n_columns > kCacheLine) {
-      prefetch(scratch.row_pointers[i] + kCacheLine);
+    for (std::size_t line = 0; line < n_prefetched; ++line) {
+      prefetch(scratch.row_pointers[i] + line * kCacheLine);
     }
   }
   const Kernels& kernels = *scratch.kernels;

@@ -59,17 +59,22 @@ auto sum_over(const std::vector<Plt>& trees, Number number) {
 
 }  // namespace
 
-std::vector<ScoredLabel> Forest::search(RowView x, const SearchParams& params, SearchScratch& scratch) const {
+LabelsOfRows Forest::search(std::span<const RowView> rows, const SearchParams& params, SearchScratch& scratch) const {
   if (trees.size() == 1) {
-    return oplt::search(first(), x, params, scratch);
+    return oplt::search(first(), rows, params, scratch);
   }
   const SearchParams asked = asked_of_each(params, trees.size());
-  std::vector<ScoredLabel> named;
-  for (std::size_t i = 0; i < trees.size(); ++i) {
-    const std::vector<ScoredLabel> found = oplt::search(trees[i], x, asked, scratch, i);
-    named.insert(named.end(), found.begin(), found.end());
+  LabelsOfRows result(rows.size());
+  for (std::size_t tree = 0; tree < trees.size(); ++tree) {
+    const LabelsOfRows found = oplt::search(trees[tree], rows, asked, scratch, tree);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      result[i].insert(result[i].end(), found[i].begin(), found[i].end());
+    }
   }
-  return best_of(mean_of(std::move(named), trees.size()), params);
+  for (std::vector<ScoredLabel>& labels : result) {
+    labels = best_of(mean_of(std::move(labels), trees.size()), params);
+  }
+  return result;
 }
 
 // In double precision and ascending order, so that the order of the trees does not matter.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/shared.hpp"
@@ -26,7 +27,10 @@ struct Forest {
   /// The labels that `params` asks for, most probable first; equally probable ones by ascending label id. A label's
   /// probability is its mean over the trees. Each tree returns its best labels; a label that a tree does not return
   /// counts as 0 for that tree.
-  std::vector<ScoredLabel> search(RowView x, const SearchParams& params, SearchScratch& scratch) const;
+  std::vector<ScoredLabel> search(RowView x, const SearchParams& params, SearchScratch& scratch) const {
+    return std::move(search({&x, 1}, params, scratch)[0]);
+  }
+  LabelsOfRows search(std::span<const RowView> rows, const SearchParams& params, SearchScratch& scratch) const;
 
   /// For each tree, whether it returns the label, so that search() counts its probability.
   std::vector<bool> returning(LabelId label, RowView x, const SearchParams& params, SearchScratch& scratch) const;

@@ -3,6 +3,9 @@
 #include "forest/search.hpp"
 
 #include <algorithm>
+#include <cstddef>
+
+#include "base/prefetch.hpp"
 
 namespace oplt {
 
@@ -10,54 +13,16 @@ namespace {
 
 constexpr std::size_t kWider = 4;  // factor of a beam that has found too few of the allowed labels
 
-bool better(const ScoredLabel& a, const ScoredLabel& b) {
+// Objects, because a function passed by pointer would not be inlined.
+constexpr auto better = [](const ScoredLabel& a, const ScoredLabel& b) {
   return a.probability != b.probability ? a.probability > b.probability : a.label < b.label;
-}
-
-bool more_probable(const ScoredNode& a, const ScoredNode& b) {
+};
+constexpr auto more_probable = [](const ScoredNode& a, const ScoredNode& b) {
   return a.probability != b.probability ? a.probability > b.probability : a.node < b.node;
-}
-
-bool less_probable(const ScoredNode& a, const ScoredNode& b) { return more_probable(b, a); }
-
-/// The labels found so far that reach the threshold: the k best, or all of them.
-class Found {
- public:
-  explicit Found(const SearchParams& params) : top_k_(params.top_k), threshold_(params.threshold) {}
-
-  /// Whether a label of this probability could still be among the results.
-  bool wants(Real probability) const {
-    return probability >= threshold_ && (!full() || probability >= labels_.front().probability);
-  }
-
-  void offer(const ScoredLabel& candidate) {
-    if (!wants(candidate.probability)) {
-      return;
-    }
-    if (full()) {
-      if (!better(candidate, labels_.front())) {
-        return;
-      }
-      std::pop_heap(labels_.begin(), labels_.end(), better);
-      labels_.pop_back();
-    }
-    labels_.push_back(candidate);
-    std::push_heap(labels_.begin(), labels_.end(), better);  // the worst label is on top
-  }
-
-  std::size_t size() const { return labels_.size(); }
-
-  std::vector<ScoredLabel> sorted() && {
-    std::sort_heap(labels_.begin(), labels_.end(), better);
-    return std::move(labels_);
-  }
-
- private:
-  bool full() const { return top_k_ > 0 && labels_.size() == top_k_; }
-
-  std::size_t top_k_;
-  Real threshold_;
-  std::vector<ScoredLabel> labels_;
+};
+constexpr auto less_probable = [](const ScoredNode& a, const ScoredNode& b) { return more_probable(b, a); };
+constexpr auto by_node = [](const Visit& a, const Visit& b) {
+  return a.node.node != b.node.node ? a.node.node < b.node.node : a.row < b.row;
 };
 
 /// A tree, and the labels that may be found in it.
@@ -71,103 +36,201 @@ struct Searched {
 };
 
 /// Offers the leaves among the children of a node, and calls visit(child) for each other child worth expanding.
-template <class Visit>
-void expand(const Searched& searched, RowView x, ScoredNode parent, Found& found, NodeScratch& scratch, Visit visit) {
+template <class Keep>
+void expand(const Searched& searched, ScoredNode parent, RowSearch& row, NodeScratch& scratch, Keep keep) {
   const LabelTree& tree = searched.plt.tree();
-  const std::span<const Real> probabilities = searched.plt.child_probabilities(parent.node, x, scratch);
+  const std::span<const Real> probabilities = searched.plt.child_probabilities(parent.node, row.x, scratch);
   const std::span<const NodeId> children = tree.children(parent.node);
+  const bool any_leaf = tree.node(parent.node).n_leaf_children > 0;
   for (std::size_t i = 0; i < children.size(); ++i) {
     const ScoredNode child{children[i], parent.probability * probabilities[i]};
-    if (!found.wants(child.probability)) {  // tested first: most fail, and reading the node is a cache miss
+    if (!row.found.wants(child.probability)) {  // tested first: most fail, and reading the node is a cache miss
       continue;
     }
-    if (!tree.is_leaf(child.node)) {
+    if (!any_leaf || !tree.is_leaf(child.node)) {
       if (searched.allows(child.node)) {
-        visit(child);
+        keep(child);
       }
     } else if (const LabelId label = tree.node(child.node).label; searched.allows_leaf(label)) {
-      found.offer({label, child.probability});
+      row.found.offer({label, child.probability});
     }
   }
 }
 
-void best_first(const Searched& searched, RowView x, ScoredNode root, Found& found, SearchScratch& scratch) {
-  std::vector<ScoredNode>& frontier = scratch.frontier;  // a heap, the most probable node on top
-  frontier.assign(1, root);
-  while (!frontier.empty() && found.wants(frontier.front().probability)) {
-    std::pop_heap(frontier.begin(), frontier.end(), less_probable);
-    const ScoredNode node = frontier.back();
-    frontier.pop_back();
-    expand(searched, x, node, found, scratch.nodes, [&](ScoredNode child) {
-      frontier.push_back(child);
-      std::push_heap(frontier.begin(), frontier.end(), less_probable);
-    });
+/// Expands the most probable of all open nodes first (Algorithm 10).
+struct BestFirst {
+  static constexpr std::size_t kAtOnce = 4;  // more would expand nodes in vain
+
+  static void keep(ScoredNode child, RowSearch& row) {
+    row.open.push_back(child);
+    std::push_heap(row.open.begin(), row.open.end(), less_probable);
+  }
+  static const ScoredNode& best(const RowSearch& row) { return row.open.front(); }
+  static void take_best(RowSearch& row) {
+    std::pop_heap(row.open.begin(), row.open.end(), less_probable);
+    row.open.pop_back();
+  }
+  void end_level(RowSearch& /*row*/) const {}
+};
+
+/// Expands the most probable nodes of a level, and then those of the next one.
+struct Beam {
+  static constexpr std::size_t kAtOnce = 16;
+
+  std::size_t width;
+
+  static void keep(ScoredNode child, RowSearch& row) { row.next_level.push_back(child); }
+  static const ScoredNode& best(const RowSearch& row) { return row.open.back(); }
+  static void take_best(RowSearch& row) { row.open.pop_back(); }
+  void end_level(RowSearch& row) const {
+    std::vector<ScoredNode>& level = row.open;
+    level.swap(row.next_level);
+    if (width < level.size()) {
+      std::nth_element(level.begin(), level.begin() + static_cast<std::ptrdiff_t>(width), level.end(), more_probable);
+      level.resize(width);
+    }
+    // Sorted, because the labels found below the best nodes exclude most of the others.
+    std::sort(level.begin(), level.end(), less_probable);
+  }
+};
+
+/// Adds the next nodes to be expanded for a row.
+template <class Order>
+void choose(const Order& order, std::size_t at_once, RowSearch& row, std::uint32_t number, std::vector<Visit>& visits) {
+  const auto is_over = [&] { return row.open.empty() || !row.found.wants(order.best(row).probability); };
+  if (is_over()) {
+    row.open.clear();  // the others are less probable
+    order.end_level(row);
+  }
+  for (std::size_t n = 0; n < at_once && !is_over(); ++n) {
+    visits.push_back({order.best(row), number});
+    order.take_best(row);
   }
 }
 
-/// Keeps the n most probable nodes, sorted: the labels found below the first ones exclude most of the others.
-void keep_best(std::vector<ScoredNode>& nodes, std::size_t n) {
-  const auto before = [](const ScoredNode& a, const ScoredNode& b) { return more_probable(a, b); };  // can be inlined
-  if (n < nodes.size()) {
-    std::nth_element(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(n), nodes.end(), before);
-    nodes.resize(n);
+/// Prefetches what the visits after the i-th one will read of their rows.
+void prefetch_rows(std::span<const Visit> visits, std::size_t i, std::span<const RowSearch> rows) {
+  constexpr std::size_t kCacheLine = 64;
+  constexpr std::size_t kSoon = 4;
+  if (i + 2 * kSoon < visits.size()) {
+    const RowSearch* row = &rows[visits[i + 2 * kSoon].row];
+    prefetch(row);
+    prefetch(reinterpret_cast<const std::byte*>(row) + kCacheLine);
   }
-  std::sort(nodes.begin(), nodes.end(), before);
+  if (i + kSoon < visits.size()) {
+    const RowSearch& row = rows[visits[i + kSoon].row];
+    for (std::size_t j = 0; j < row.x.size(); j += kCacheLine / sizeof(Real)) {
+      prefetch(&row.x.features[j]);
+      prefetch(&row.x.values[j]);
+    }
+    prefetch(row.open.data());
+  }
 }
 
-void beam_search(const Searched& searched, RowView x, ScoredNode root, std::size_t beam, Found& found,
-                 SearchScratch& scratch) {
-  std::vector<ScoredNode>& level = scratch.frontier;
-  level.assign(1, root);
-  while (!level.empty()) {
-    scratch.next_level.clear();
-    for (const ScoredNode node : level) {
-      if (!found.wants(node.probability)) {
-        break;  // nor the others, which are less probable
+/// Searches for several rows at once. In each round, every row chooses some nodes; then all of them are expanded in the
+/// order of the nodes, because the classifiers of a node are in the cache when the next row needs them.
+template <class Order>
+void run(const Searched& searched, const Order& order, std::span<RowSearch> rows, SearchScratch& scratch) {
+  const std::size_t at_once = rows.size() > 1 ? Order::kAtOnce : 1;
+  std::vector<Visit>& visits = scratch.visits;
+  do {
+    visits.clear();
+    for (std::uint32_t i = 0; i < rows.size(); ++i) {
+      choose(order, at_once, rows[i], i, visits);
+    }
+    std::sort(visits.begin(), visits.end(), by_node);
+    for (std::size_t i = 0; i < visits.size(); ++i) {
+      prefetch_rows(visits, i, rows);
+      const Visit& visit = visits[i];
+      RowSearch& row = rows[visit.row];
+      if (row.found.wants(visit.node.probability)) {
+        expand(searched, visit.node, row, scratch.nodes, [&](ScoredNode child) { order.keep(child, row); });
       }
-      expand(searched, x, node, found, scratch.nodes, [&](ScoredNode child) { scratch.next_level.push_back(child); });
     }
-    keep_best(scratch.next_level, beam);
-    level.swap(scratch.next_level);
-  }
+  } while (!visits.empty());
 }
 
 /// Whether nodes without an allowed label may have displaced others from the beam. If there is a threshold, fewer
 /// labels may be all that reach it.
-bool is_short(const Found& found, const SearchParams& params) {
+bool is_short(const FoundLabels& found, const SearchParams& params) {
   return params.filter != nullptr && !params.filter->knows_nodes() && params.threshold == 0 &&
          found.size() < std::min(params.top_k, params.filter->n_allowed());
 }
 
 }  // namespace
 
-std::vector<ScoredLabel> search(const Plt& plt, RowView x, const SearchParams& params, SearchScratch& scratch,
-                                std::size_t number) {
-  Found found(params);
-  const Searched searched{plt, number, params.filter};
+void FoundLabels::offer(const ScoredLabel& candidate) {
+  if (!wants(candidate.probability)) {
+    return;
+  }
+  if (is_full()) {
+    if (!better(candidate, labels_.front())) {
+      return;
+    }
+    std::pop_heap(labels_.begin(), labels_.end(), better);
+    labels_.pop_back();
+  }
+  labels_.push_back(candidate);
+  std::push_heap(labels_.begin(), labels_.end(), better);
+  if (is_full()) {
+    least_ = labels_.front().probability;
+  }
+}
+
+std::vector<ScoredLabel> FoundLabels::sorted() && {
+  std::sort_heap(labels_.begin(), labels_.end(), better);
+  return std::move(labels_);
+}
+
+LabelsOfRows search(const Plt& plt, std::span<const RowView> rows, const SearchParams& params, SearchScratch& scratch,
+                    std::size_t number) {
   const LabelTree& tree = plt.tree();
-  if (tree.n_labels() > 0) {
-    const ScoredNode root{LabelTree::kRoot, plt.root_probability(x, scratch.nodes)};
-    if (tree.is_leaf(root.node)) {
-      if (const LabelId label = tree.node(root.node).label; searched.allows_leaf(label)) {
-        found.offer({label, root.probability});
+  const Searched searched{plt, number, params.filter};
+  const FoundLabels none(params.top_k, params.threshold);
+  const auto start = [&](RowSearch& row) {
+    row.found = none;
+    row.open.clear();
+    row.next_level.clear();
+    if (tree.n_labels() == 0) {
+      return;
+    }
+    const ScoredNode root{LabelTree::kRoot, plt.root_probability(row.x, scratch.nodes)};
+    if (!tree.is_leaf(root.node)) {
+      row.open.push_back(root);
+    } else if (const LabelId label = tree.node(root.node).label; searched.allows_leaf(label)) {
+      row.found.offer({label, root.probability});
+    }
+  };
+  if (scratch.rows.size() < rows.size()) {
+    scratch.rows.resize(rows.size(), {{}, none, {}, {}});
+  }
+  const std::span<RowSearch> searches = std::span(scratch.rows).first(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    searches[i].x = rows[i];
+    start(searches[i]);
+  }
+  if (params.beam == 0) {
+    run(searched, BestFirst{}, searches, scratch);
+  } else {
+    run(searched, Beam{params.beam}, searches, scratch);
+    for (RowSearch& row : searches) {
+      for (std::size_t width = params.beam; is_short(row.found, params) && width < tree.n_labels();) {
+        width *= kWider;
+        start(row);
+        run(searched, Beam{width}, {&row, 1}, scratch);
       }
-    } else if (params.beam > 0) {
-      beam_search(searched, x, root, params.beam, found, scratch);
-      for (std::size_t beam = params.beam; is_short(found, params) && beam < tree.n_labels();) {
-        beam *= kWider;
-        found = Found(params);
-        beam_search(searched, x, root, beam, found, scratch);
-      }
-    } else {
-      best_first(searched, x, root, found, scratch);
     }
   }
-  return std::move(found).sorted();
+  LabelsOfRows found;
+  found.reserve(rows.size());
+  for (RowSearch& row : searches) {
+    found.push_back(std::move(row.found).sorted());
+  }
+  return found;
 }
 
 std::vector<ScoredLabel> best_of(std::span<const ScoredLabel> labels, const SearchParams& params) {
-  Found found(params);
+  FoundLabels found(params.top_k, params.threshold);
   for (const ScoredLabel& label : labels) {
     found.offer(label);
   }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/types.hpp"
@@ -28,27 +30,72 @@ struct ScoredLabel {
   friend bool operator==(const ScoredLabel&, const ScoredLabel&) = default;
 };
 
+using LabelsOfRows = std::vector<std::vector<ScoredLabel>>;
+
 struct ScoredNode {
   NodeId node;
   Real probability;
 };
 
+/// The labels found so far that reach the threshold: the k best, or all of them.
+class FoundLabels {
+ public:
+  FoundLabels(std::size_t top_k, Real threshold) : top_k_(top_k), least_(threshold) {}
+
+  /// Whether a label of this probability could still be among the results.
+  bool wants(Real probability) const { return probability >= least_; }
+
+  void offer(const ScoredLabel& candidate);
+
+  std::size_t size() const { return labels_.size(); }
+  std::vector<ScoredLabel> sorted() &&;
+
+ private:
+  bool is_full() const { return top_k_ > 0 && labels_.size() == top_k_; }
+
+  std::size_t top_k_;
+  Real least_;                       // the threshold, or the lowest probability of k labels
+  std::vector<ScoredLabel> labels_;  // a heap, the worst label on top
+};
+
+/// The search for the labels of one row.
+struct RowSearch {
+  RowView x;
+  FoundLabels found;
+  std::vector<ScoredNode> open;        // to be expanded: a heap, or, for beam search, the level in ascending order
+  std::vector<ScoredNode> next_level;  // of a beam search
+};
+
+/// A node to be expanded for a row.
+struct Visit {
+  ScoredNode node;
+  std::uint32_t row;
+};
+
 /// Working memory of one searching thread.
 struct SearchScratch {
   NodeScratch nodes;
-  std::vector<ScoredNode> frontier;
-  std::vector<ScoredNode> next_level;
+  std::vector<RowSearch> rows;
+  std::vector<Visit> visits;
 };
 
-/// The labels that `params` asks for, most probable first; equally probable ones by ascending label id.
+/// For each row, the labels that `params` asks for, most probable first; equally probable ones by ascending label id.
 ///
 /// With beam == 0 the search is exact: a subtree is skipped only if its probability, which is an upper bound for all
 /// its labels, is below the threshold or below that of k labels already found (Algorithm 10). With beam > 0, only the
 /// `beam` most probable nodes of each level are expanded; if too few of the labels below them are allowed, the search
 /// is repeated with a wider beam. Subtrees without an allowed label are skipped, if the filter knows them; `number` is
 /// that of the tree in its forest, by which the filter knows its nodes.
-std::vector<ScoredLabel> search(const Plt& plt, RowView x, const SearchParams& params, SearchScratch& scratch,
-                                std::size_t number = 0);
+///
+/// Many rows at once take less time than one after the other; what is found does not depend on which others there are.
+LabelsOfRows search(const Plt& plt, std::span<const RowView> rows, const SearchParams& params, SearchScratch& scratch,
+                    std::size_t number = 0);
+
+/// The same for a single row.
+inline std::vector<ScoredLabel> search(const Plt& plt, RowView x, const SearchParams& params, SearchScratch& scratch,
+                                       std::size_t number = 0) {
+  return std::move(search(plt, {&x, 1}, params, scratch, number)[0]);
+}
 
 /// The same selection from given labels, which must be distinct and allowed.
 std::vector<ScoredLabel> best_of(std::span<const ScoredLabel> labels, const SearchParams& params);

@@ -69,7 +69,7 @@ std::optional<Explanation> explain(const ModelState& state, const Inputs& inputs
     label = best.labels.front();
   }
   PredictScratch& scratch = scratch_of_thread();
-  const RowView x = row_of(state, inputs, 0, scratch);
+  const RowView x = rows_of(state, inputs, 0, 1, scratch)[0];
   std::vector<std::vector<PathNode>> paths;
   for (const Plt& tree : state.forest.trees) {
     paths.push_back(path_to(tree, label, x, scratch.ranking.search.nodes));

@@ -16,20 +16,29 @@ namespace oplt {
 
 namespace {
 
-constexpr std::size_t kPollEvery = 256;  // rows
 constexpr const char* kHistory = "history";
 constexpr const char* kCounts = "labels/counts";
 constexpr const char* kClosedAt = "trees/closed_at";
 constexpr const char* kNextCheck = "trees/next_check";
 
-std::vector<ScoredLabel> predict_row(const ModelState& state, const Inputs& x, std::size_t i,
-                                     const SearchParams& params, PredictScratch& scratch) {
-  const RowView row = row_of(state, x, i, scratch);
+/// How many rows each worker predicts at once. Many are faster; but between two polls, they should take less than a
+/// second or so, which is why they are fewer if many labels of each are requested.
+std::size_t rows_together(std::size_t n, std::size_t threads, std::size_t top_k) {
+  constexpr std::size_t kMost = 2048;
+  constexpr std::size_t kLeast = 16;
+  constexpr std::size_t kFewLabels = 20;
+  const std::size_t n_parts = threads > 1 ? 4 * threads : 1;  // several for each worker, because some take longer
+  const std::size_t most = top_k == 0 ? kLeast : std::clamp(kMost * kFewLabels / top_k, kLeast, kMost);
+  return std::clamp<std::size_t>((n + n_parts - 1) / n_parts, 1, most);
+}
+
+LabelsOfRows predict_rows(const ModelState& state, std::span<const RowView> rows, const SearchParams& params,
+                          LabelRanker::Scratch& scratch) {
   if (state.ranker) {
-    return (*state.ranker)->rank(state.forest, row, params, scratch.ranking);
+    return (*state.ranker)->rank(state.forest, rows, params, scratch);
   }
-  return state.calibration ? (*state.calibration)->search(state.forest, row, params, scratch.ranking.search)
-                           : state.forest.search(row, params, scratch.ranking.search);
+  return state.calibration ? (*state.calibration)->search(state.forest, rows, params, scratch.search)
+                           : state.forest.search(rows, params, scratch.search);
 }
 
 }  // namespace
@@ -52,16 +61,21 @@ Predictions ModelState::predict(const Inputs& x, const SearchParams& asked, std:
   SearchParams params = asked;
   params.shown = shown ? &*shown : nullptr;
   params.filter = asked.filter != nullptr ? asked.filter : params.shown;
-  LeftInChild<std::vector<std::vector<ScoredLabel>>> found(x.size());
-  LeftInChild<std::vector<PredictScratch>> of_helpers(std::max<std::size_t>(std::min(threads, x.size()), 1) - 1);
-  PredictScratch& own = scratch_of_thread();
-  std::size_t since_poll = 0;
-  parallel_for(x.size(), threads, [&](std::size_t i, std::size_t worker) {
-    if (poll && worker == 0 && ++since_poll == kPollEvery) {  // worker 0 is the calling thread
+  const bool is_single = x.size() == 1;  // otherwise the thread would keep much memory
+  const std::size_t n_together = rows_together(x.size(), threads, params.top_k);
+  const std::size_t n_parts = (x.size() + n_together - 1) / n_together;
+  LeftInChild<LabelsOfRows> found(x.size());
+  LeftInChild<std::vector<PredictScratch>> of_workers(is_single ? 0
+                                                                : std::min(std::max<std::size_t>(threads, 1), n_parts));
+  parallel_for(n_parts, threads, [&](std::size_t part, std::size_t worker) {
+    if (poll && worker == 0) {  // the calling thread
       poll();
-      since_poll = 0;
     }
-    (*found)[i] = predict_row(*this, x, i, params, worker == 0 ? own : (*of_helpers)[worker - 1]);
+    const std::size_t begin = part * n_together;
+    const std::size_t end = std::min(begin + n_together, x.size());
+    PredictScratch& scratch = is_single ? scratch_of_thread() : (*of_workers)[worker];
+    std::ranges::move(predict_rows(*this, rows_of(*this, x, begin, end, scratch), params, scratch.ranking),
+                      found->begin() + static_cast<std::ptrdiff_t>(begin));
   });
 
   Predictions result;

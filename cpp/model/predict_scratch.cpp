@@ -9,10 +9,15 @@ PredictScratch& scratch_of_thread() {
   return scratch;
 }
 
-RowView row_of(const ModelState& state, const Inputs& x, std::size_t i, PredictScratch& scratch) {
-  const EncodedFeatures features = state.encoder->find(x, i, scratch.encoder);
+std::span<const RowView> rows_of(const ModelState& state, const Inputs& x, std::size_t begin, std::size_t end,
+                                 PredictScratch& scratch) {
+  scratch.rows.clear();
   scratch.row_builder.clear();
-  return scratch.row_builder.build(features.ids, features.values, state.rows);
+  for (std::size_t i = begin; i < end; ++i) {
+    const EncodedFeatures features = state.encoder->find(x, i, scratch.encoder);
+    scratch.rows.push_back(scratch.row_builder.build(features.ids, features.values, state.rows));
+  }
+  return scratch.rows;
 }
 
 }  // namespace oplt

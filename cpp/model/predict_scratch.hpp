@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <vector>
 
 #include "base/types.hpp"
 #include "encode/encoder.hpp"
@@ -16,6 +18,7 @@ namespace oplt {
 struct alignas(64) PredictScratch {
   Encoder::Scratch encoder;
   RowBuilder row_builder;
+  std::vector<RowView> rows;
   LabelRanker::Scratch ranking;
 };
 
@@ -23,7 +26,8 @@ struct alignas(64) PredictScratch {
 /// Not for helpers: the process is aborted if memory runs out when a new thread first uses a thread_local variable.
 PredictScratch& scratch_of_thread();
 
-/// Example i as the classifiers see it; valid until the next use of `scratch`.
-RowView row_of(const ModelState& state, const Inputs& x, std::size_t i, PredictScratch& scratch);
+/// The examples [begin, end) as the classifiers see them; valid until the next use of `scratch`.
+std::span<const RowView> rows_of(const ModelState& state, const Inputs& x, std::size_t begin, std::size_t end,
+                                 PredictScratch& scratch);
 
 }  // namespace oplt

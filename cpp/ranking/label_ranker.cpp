@@ -123,8 +123,8 @@ SearchParams LabelRanker::tree_search(const Forest& forest, std::size_t n, std::
   return params;
 }
 
-SearchParams LabelRanker::first_tree_search(const Forest& forest, const LabelFilter* shown) {
-  return tree_search(forest, kCandidates, 0, shown);
+SearchParams LabelRanker::first_tree_search(const Forest& forest, const LabelFilter* shown, std::size_t beam) {
+  return tree_search(forest, kCandidates, beam, shown);
 }
 
 void LabelRanker::add_candidate(LabelId label, Real probability, Scratch& scratch) const {
@@ -136,9 +136,9 @@ void LabelRanker::add_candidate(LabelId label, Real probability, Scratch& scratc
                                 .votes = {}});
 }
 
-/// Adds the n best labels of the tree and of the memory that are not candidates yet.
-void LabelRanker::add_candidates(const Forest& forest, RowView x, std::size_t n, std::size_t beam,
-                                 const LabelFilter* filter, Scratch& scratch) const {
+/// Adds the labels found by the trees and the n best ones of the memory, if they are not candidates yet.
+void LabelRanker::add_candidates(std::span<const ScoredLabel> by_trees, std::size_t n, const LabelFilter* filter,
+                                 Scratch& scratch) const {
   std::vector<Candidate>& candidates = scratch.candidates;
   const auto add = [&](LabelId label, Real probability) {
     if (!std::binary_search(scratch.known.begin(), scratch.known.end(), label)) {
@@ -151,7 +151,6 @@ void LabelRanker::add_candidates(const Forest& forest, RowView x, std::size_t n,
                    [](const Candidate& candidate) { return candidate.label; });
     std::sort(scratch.known.begin(), scratch.known.end());
   };
-  const std::vector<ScoredLabel> by_trees = forest.search(x, tree_search(forest, n, beam, filter), scratch.search);
   for (const ScoredLabel& found : by_trees) {
     memory_.prefetch(found.label);
   }
@@ -185,7 +184,7 @@ void LabelRanker::describe_candidates(RowView x, std::size_t begin, Scratch& scr
 }
 
 /// Finds the first candidates and their features. Returns false if the row has no known feature.
-bool LabelRanker::find_first(const Forest& forest, RowView x, std::size_t beam, const LabelFilter* shown,
+bool LabelRanker::find_first(RowView x, std::span<const ScoredLabel> by_trees, const LabelFilter* shown,
                              Scratch& scratch) const {
   memory_.ask(x, scratch.query);
   scratch.candidates.clear();
@@ -194,7 +193,7 @@ bool LabelRanker::find_first(const Forest& forest, RowView x, std::size_t beam, 
   if (scratch.query.n_known() == 0) {
     return false;
   }
-  add_candidates(forest, x, kCandidates, beam, shown, scratch);
+  add_candidates(by_trees, kCandidates, shown, scratch);
   scratch.n_first = scratch.candidates.size();
   describe_candidates(x, 0, scratch);
   scratch.context.together = log_of_sum(first_scores(scratch));
@@ -244,7 +243,8 @@ std::vector<double> LabelRanker::first_scores(const Scratch& scratch) const {
 }
 
 void LabelRanker::observe(const Forest& forest, const LabelFilter* shown, const Example& example) {
-  if (!find_first(forest, example.x, 0, shown, scratch_)) {
+  const SearchParams first_search = first_tree_search(forest, shown);
+  if (!find_first(example.x, forest.search(example.x, first_search, scratch_.search), shown, scratch_)) {
     return;  // rank() answers with base rates for such a row
   }
   calibration_.learn(first_judged(scratch_), example.labels, scratch_.context);
@@ -295,7 +295,8 @@ void LabelRanker::observe_thinned(const Forest& forest, const LabelFilter* shown
       }
     }
   }
-  if (find_first(forest, {thinned.features, thinned.values}, 0, shown, scratch_)) {
+  const RowView row{thinned.features, thinned.values};
+  if (find_first(row, forest.search(row, first_tree_search(forest, shown), scratch_.search), shown, scratch_)) {
     calibration_.learn_doubt(first_judged(scratch_), example.labels, scratch_.context);
   }
 }
@@ -380,7 +381,8 @@ std::vector<ScoredLabel> LabelRanker::rank_more(const Forest& forest, RowView x,
   std::size_t n = params.top_k > 0 ? std::max(2 * params.top_k, kCandidates) : kUnlimited;
   for (bool any_above = true; any_above && n_kept + rest.size() < n_labels; n *= kGrowth) {
     const std::size_t begin = scratch.candidates.size();
-    add_candidates(forest, x, n, params.beam, params.filter, scratch);
+    add_candidates(forest.search(x, tree_search(forest, n, params.beam, params.filter), scratch.search), n,
+                   params.filter, scratch);
     describe_candidates(x, begin, scratch);
     any_above = false;
     for (std::size_t i = begin; i < scratch.candidates.size(); ++i) {
@@ -425,9 +427,19 @@ std::vector<ScoredLabel> LabelRanker::most_frequent(std::size_t n_labels, const 
   return best_of(all, params);
 }
 
-std::vector<ScoredLabel> LabelRanker::rank(const Forest& forest, RowView x, const SearchParams& params,
-                                           Scratch& scratch) const {
-  if (!find_first(forest, x, params.beam, params.shown, scratch)) {
+LabelsOfRows LabelRanker::rank(const Forest& forest, std::span<const RowView> rows, const SearchParams& params,
+                               Scratch& scratch) const {
+  LabelsOfRows result = forest.search(rows, first_tree_search(forest, params.shown, params.beam), scratch.search);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    result[i] = rank_row(forest, rows[i], result[i], params, scratch);
+  }
+  return result;
+}
+
+/// `by_trees` are the labels that the first search has found.
+std::vector<ScoredLabel> LabelRanker::rank_row(const Forest& forest, RowView x, std::span<const ScoredLabel> by_trees,
+                                               const SearchParams& params, Scratch& scratch) const {
+  if (!find_first(x, by_trees, params.shown, scratch)) {
     return memory_.n_learnt() > 0 ? most_frequent(label_bound(forest), params)
                                   : forest.search(x, params, scratch.search);
   }

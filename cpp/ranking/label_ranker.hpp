@@ -84,11 +84,13 @@ class LabelRanker {
     memory_.merge(label, into);
   }
 
-  /// The labels that `params` asks for, among the candidates; the highest scores, and so probabilities, first, equal
-  /// scores by ascending label id. The best ten labels do not depend on k. If no example so far had more than one
-  /// label, the probabilities of all labels sum to at most 1. For a row without known features, the probabilities are
-  /// the base rates of the labels. The probability of a label does not depend on which others are allowed.
-  std::vector<ScoredLabel> rank(const Forest& forest, RowView x, const SearchParams& params, Scratch& scratch) const;
+  /// For each row, the labels that `params` asks for, among the candidates; the highest scores, and so probabilities,
+  /// first, equal scores by ascending label id. The best ten labels do not depend on k. If no example so far had more
+  /// than one label, the probabilities of all labels sum to at most 1. For a row without known features, the
+  /// probabilities are the base rates of the labels. The probability of a label does not depend on which others are
+  /// allowed.
+  LabelsOfRows rank(const Forest& forest, std::span<const RowView> rows, const SearchParams& params,
+                    Scratch& scratch) const;
 
   /// Why a label has its probability in a row. It is the probability that rank() returns, or that it would return if
   /// the label were the only one allowed. `by_trees` is the label's probability in the trees if all return it; nullopt
@@ -120,14 +122,16 @@ class LabelRanker {
   const RankingModel& model_for(std::uint32_t count) const;
   static const char* score_name(std::uint32_t count);
   static SearchParams tree_search(const Forest& forest, std::size_t n, std::size_t beam, const LabelFilter* filter);
-  static SearchParams first_tree_search(const Forest& forest, const LabelFilter* shown);
+  static SearchParams first_tree_search(const Forest& forest, const LabelFilter* shown, std::size_t beam = 0);
   void add_candidate(LabelId label, Real probability, Scratch& scratch) const;
   Limit limit_of_further(std::span<const ScoredLabel> ranked, std::span<const Judged> first,
                          std::size_t n_labels) const;
   ExplainedSteps explain_candidate(const Scratch& scratch, std::size_t i) const;
-  bool find_first(const Forest& forest, RowView x, std::size_t beam, const LabelFilter* shown, Scratch& scratch) const;
-  void add_candidates(const Forest& forest, RowView x, std::size_t n, std::size_t beam, const LabelFilter* filter,
+  bool find_first(RowView x, std::span<const ScoredLabel> by_trees, const LabelFilter* shown, Scratch& scratch) const;
+  void add_candidates(std::span<const ScoredLabel> by_trees, std::size_t n, const LabelFilter* filter,
                       Scratch& scratch) const;
+  std::vector<ScoredLabel> rank_row(const Forest& forest, RowView x, std::span<const ScoredLabel> by_trees,
+                                    const SearchParams& params, Scratch& scratch) const;
   void describe_candidates(RowView x, std::size_t begin, Scratch& scratch) const;
   double score(const Scratch& scratch, std::size_t i) const;
   Judged judged(const Scratch& scratch, std::size_t i) const;

@@ -45,7 +45,7 @@ ExplainedRanking LabelRanker::explain(const Forest& forest, const LabelFilter* s
                                       std::optional<Real> by_trees, Scratch& scratch) const {
   ExplainedRanking result;
   const SearchParams first_search = first_tree_search(forest, shown);
-  if (!find_first(forest, x, 0, shown, scratch)) {
+  if (!find_first(x, forest.search(x, first_search, scratch.search), shown, scratch)) {
     result.ranked = most_frequent(label_bound(forest), first_search);
     result.probability = base_rate(label);
     result.steps.push_back({"base rate: no feature of the example is known", {}, result.probability});

@@ -112,28 +112,31 @@ Real TreeCalibration::OfRow::lowest_reaching(Real calibrated) const {
   return std::bit_cast<Real>(low);
 }
 
-std::vector<ScoredLabel> TreeCalibration::search(const Forest& forest, RowView x, const SearchParams& params,
-                                                 SearchScratch& scratch) const {
+LabelsOfRows TreeCalibration::search(const Forest& forest, std::span<const RowView> rows, const SearchParams& params,
+                                     SearchScratch& scratch) const {
   SearchParams asked = params;
   asked.top_k = std::max(kBest, params.top_k);
   asked.threshold = 0;
   asked.filter = params.shown;  // the probability of a label does not depend on which others are allowed
-  std::vector<ScoredLabel> found = forest.search(x, asked, scratch);
-  const OfRow calibrated = of_row(found);
-  if (params.top_k == 0 || params.filter != params.shown) {
-    asked = params;
-    asked.threshold = params.threshold > 0 ? calibrated.lowest_reaching(params.threshold) : 0;
-    found = forest.search(x, asked, scratch);
-  } else {
-    found.resize(std::min(params.top_k, found.size()));
+  LabelsOfRows result = forest.search(rows, asked, scratch);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::vector<ScoredLabel>& found = result[i];
+    const OfRow calibrated = of_row(found);
+    if (params.top_k == 0 || params.filter != params.shown) {
+      asked = params;
+      asked.threshold = params.threshold > 0 ? calibrated.lowest_reaching(params.threshold) : 0;
+      found = forest.search(rows[i], asked, scratch);
+    } else {
+      found.resize(std::min(params.top_k, found.size()));
+    }
+    for (ScoredLabel& label : found) {
+      label.probability = calibrated(label.probability);
+    }
+    while (!found.empty() && found.back().probability < params.threshold) {
+      found.pop_back();
+    }
   }
-  for (ScoredLabel& label : found) {
-    label.probability = calibrated(label.probability);
-  }
-  while (!found.empty() && found.back().probability < params.threshold) {
-    found.pop_back();
-  }
-  return found;
+  return result;
 }
 
 void TreeCalibration::save(ArrayWriter& out, const std::string& prefix) const {

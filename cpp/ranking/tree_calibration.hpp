@@ -43,8 +43,8 @@ class TreeCalibration {
   /// As Forest::search(), but with calibrated probabilities; the threshold applies to these. The search is as exact as
   /// that of the forest. With one tree, a label's probability does not depend on `params`, unless a beam misses one of
   /// the best labels.
-  std::vector<ScoredLabel> search(const Forest& forest, RowView x, const SearchParams& params,
-                                  SearchScratch& scratch) const;
+  LabelsOfRows search(const Forest& forest, std::span<const RowView> rows, const SearchParams& params,
+                      SearchScratch& scratch) const;
 
   /// The steps from a probability by the trees to the one that search() returns, given the best labels by the trees.
   ExplainedSteps explain(Real probability, std::span<const ScoredLabel> best) const;

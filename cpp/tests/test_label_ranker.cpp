@@ -32,7 +32,8 @@ struct Both {
     params.top_k = k;
     params.threshold = threshold;
     LabelRanker::Scratch scratch;
-    return ranker.rank(*forest, example.row(), params, scratch);
+    const RowView x = example.row();
+    return ranker.rank(*forest, {&x, 1}, params, scratch)[0];
   }
 };
 
@@ -218,7 +219,8 @@ TEST("a filter changes neither the probability nor the order of the labels that 
     for (const LabelFilter* filter : {&only, &others}) {
       for (const std::size_t k : {1U, 5U, 10U}) {
         const SearchParams params{.top_k = k, .threshold = 0, .beam = 0, .filter = filter};
-        const auto found = both.ranker.rank(*both.forest, example.row(), params, scratch);
+        const RowView x = example.row();
+        const auto found = both.ranker.rank(*both.forest, {&x, 1}, params, scratch)[0];
         CHECK_EQ(found.size(), k);
         auto expected = ten;  // whatever follows them is at most as probable
         std::erase_if(expected, [&](const ScoredLabel& each) { return !filter->allows(each.label); });
@@ -231,7 +233,8 @@ TEST("a filter changes neither the probability nor the order of the labels that 
     }
   }
   const test::StreamExample unknown{{9999, kBiasFeature}, {1, 1}, {}, 1};  // answered by base rates
-  const auto found =
-      both.ranker.rank(*both.forest, unknown.row(), {.top_k = 3, .threshold = 0, .beam = 0, .filter = &only}, scratch);
+  const RowView x = unknown.row();
+  const SearchParams three{.top_k = 3, .threshold = 0, .beam = 0, .filter = &only};
+  const auto found = both.ranker.rank(*both.forest, {&x, 1}, three, scratch)[0];
   CHECK(found.size() == 3 && std::ranges::all_of(found, [&](const auto& each) { return only.allows(each.label); }));
 }

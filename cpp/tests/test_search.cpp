@@ -93,6 +93,35 @@ TEST("exact search equals brute force") {
   }
 }
 
+TEST("rows that are searched together find what each finds alone") {
+  const Plt model = trained(make_params(Policy::kBestGreedy, 3, 5, test::arow(0.1F)), 1, 300);
+  LabelBook book = test::numbered_labels(model.n_labels());
+  for (LabelId label = 0; label < model.n_labels(); label += 2) {
+    book.apply({.kind = LabelOperation::Kind::kHide, .label = {.text = {}, .number = label}});
+  }
+  const LabelFilter filter(book);
+  const std::vector<StreamExample> asked = questions();
+  std::vector<RowView> rows;
+  std::transform(asked.begin(), asked.end(), std::back_inserter(rows), [](const auto& each) { return each.row(); });
+  SearchScratch scratch;
+  for (const std::size_t n : {rows.size(), std::size_t{2}, std::size_t{0}}) {
+    for (const std::size_t top_k : {0U, 1U, 3U, 1000U}) {
+      for (const Real threshold : {0.0F, 0.01F}) {
+        for (const std::size_t beam : {0U, 1U, 2U, 7U, 40U}) {
+          for (const LabelFilter* allowed : {static_cast<const LabelFilter*>(nullptr), &filter}) {
+            const SearchParams params{.top_k = top_k, .threshold = threshold, .beam = beam, .filter = allowed};
+            const LabelsOfRows together = search(model, std::span(rows).first(n), params, scratch);
+            CHECK_EQ(together.size(), n);
+            for (std::size_t i = 0; i < n; ++i) {
+              CHECK(together[i] == found_by(model, rows[i], params));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST("exact search equals brute force, for every loss") {
   const std::vector<StreamExample> stream = test::random_stream(4, 150);
   std::vector<Example> examples;

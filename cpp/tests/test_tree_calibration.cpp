@@ -28,7 +28,8 @@ struct Both {
 
   std::vector<ScoredLabel> search(const test::StreamExample& example, const SearchParams& params) const {
     SearchScratch scratch;
-    return calibration.search(*forest, example.row(), params, scratch);
+    const RowView x = example.row();
+    return calibration.search(*forest, {&x, 1}, params, scratch)[0];
   }
 
   static ModelParams params_of(std::uint32_t n_trees) {
