@@ -125,9 +125,9 @@ std::size_t step(MaskWord* const* rows, const MaskWord* after, const Real* value
   return n_started;
 }
 
-void sigmoids(const Real* in, Real* out, std::size_t n) {
+void sigmoids(Real* values, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
-    out[i] = sigmoid(in[i]);
+    values[i] = sigmoid(values[i]);
   }
 }
 

@@ -51,8 +51,8 @@ struct Kernels {
   Step<AdaGradStep>* step_adagrad;
   Step<ArowStep>* step_arow;
 
-  /// out[i] = sigmoid(in[i]).
-  void (*sigmoids)(const Real* in, Real* out, std::size_t n);
+  /// Replaces each value by its sigmoid.
+  void (*sigmoids)(Real* values, std::size_t n);
 };
 
 /// All versions that this machine can run, the fastest first. The last one runs on any machine.

@@ -27,8 +27,8 @@ bool has_all(const MaskWord* mask, std::span<const MaskWord> wanted) {
   return true;
 }
 
-/// Number of cache lines to prefetch for a row, at most: the kernels wait for the last cells of a long row, too; but
-/// many rows are shorter than the shape allows.
+/// How many cache lines to prefetch for a row: all, if each column has a weight, but at most three. Rows may be
+/// shorter, and what follows them is then prefetched in vain.
 std::size_t n_lines_of(RowShape shape) {
   constexpr std::size_t kMost = 3;
   return std::min(kMost, 1 + (shape.mask_words + shape.n_columns / 2) / kCacheLine);
@@ -137,7 +137,7 @@ bool SiblingBlock::find_active(BlockScratch& scratch, IsActive is_active) const 
 /// The gradient of the logistic loss is sigmoid(z), z = -(y·s).
 bool SiblingBlock::compute_gradients(Real weight, const AdaGradParams& params, BlockScratch& scratch) const {
   std::vector<Real>& gradients = scratch.gradients;
-  scratch.kernels->sigmoids(gradients.data(), gradients.data(), gradients.size());
+  scratch.kernels->sigmoids(gradients.data(), gradients.size());
   if (!find_active(scratch, [&](Real gradient) { return gradient >= params.gate; })) {
     return false;
   }

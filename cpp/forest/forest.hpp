@@ -30,6 +30,7 @@ struct Forest {
   std::vector<ScoredLabel> search(RowView x, const SearchParams& params, SearchScratch& scratch) const {
     return std::move(search({&x, 1}, params, scratch)[0]);
   }
+  /// The same for each of several rows.
   LabelsOfRows search(std::span<const RowView> rows, const SearchParams& params, SearchScratch& scratch) const;
 
   /// For each tree, whether it returns the label, so that search() counts its probability.

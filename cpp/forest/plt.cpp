@@ -80,7 +80,7 @@ std::span<const Real> Plt::to_probabilities(std::span<const Real> scores, NodeSc
   probabilities.resize(scores.size());
   if (const std::optional<Real> slope = slope_of(link_)) {
     std::transform(scores.begin(), scores.end(), probabilities.begin(), [&](Real score) { return *slope * score; });
-    scratch.block.kernels->sigmoids(probabilities.data(), probabilities.data(), probabilities.size());
+    scratch.block.kernels->sigmoids(probabilities.data(), probabilities.size());
   } else {
     std::transform(scores.begin(), scores.end(), probabilities.begin(), squared_hinge_probability);
   }

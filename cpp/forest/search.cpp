@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 
 #include "base/prefetch.hpp"
 
@@ -35,7 +36,7 @@ struct Searched {
   bool allows_leaf(LabelId label) const { return filter == nullptr || filter->allows(label); }
 };
 
-/// Offers the leaves among the children of a node, and calls visit(child) for each other child worth expanding.
+/// Offers the leaves among the children of a node, and calls keep(child) for each other child worth expanding.
 template <class Keep>
 void expand(const Searched& searched, ScoredNode parent, RowSearch& row, NodeScratch& scratch, Keep keep) {
   const LabelTree& tree = searched.plt.tree();
@@ -57,9 +58,26 @@ void expand(const Searched& searched, ScoredNode parent, RowSearch& row, NodeScr
   }
 }
 
+/// Begins at the root.
+void start(const Searched& searched, const FoundLabels& none, RowSearch& row, NodeScratch& scratch) {
+  const LabelTree& tree = searched.plt.tree();
+  row.found = none;
+  row.open.clear();
+  row.next_level.clear();
+  if (tree.n_labels() == 0) {
+    return;
+  }
+  const ScoredNode root{LabelTree::kRoot, searched.plt.root_probability(row.x, scratch)};
+  if (!tree.is_leaf(root.node)) {
+    row.open.push_back(root);
+  } else if (const LabelId label = tree.node(root.node).label; searched.allows_leaf(label)) {
+    row.found.offer({label, root.probability});
+  }
+}
+
 /// Expands the most probable of all open nodes first (Algorithm 10).
 struct BestFirst {
-  static constexpr std::size_t kAtOnce = 4;  // more would expand nodes in vain
+  static constexpr std::size_t kPerRound = 4;  // with more, too many nodes would be expanded in vain (measured)
 
   static void keep(ScoredNode child, RowSearch& row) {
     row.open.push_back(child);
@@ -75,7 +93,7 @@ struct BestFirst {
 
 /// Expands the most probable nodes of a level, and then those of the next one.
 struct Beam {
-  static constexpr std::size_t kAtOnce = 16;
+  static constexpr std::size_t kPerRound = 16;  // all nodes of a usual beam
 
   std::size_t width;
 
@@ -94,18 +112,20 @@ struct Beam {
   }
 };
 
-/// Adds the next nodes to be expanded for a row.
+/// Adds the next nodes to be expanded for a row. Returns false if there are none, so that its search is complete.
 template <class Order>
-void choose(const Order& order, std::size_t at_once, RowSearch& row, std::uint32_t number, std::vector<Visit>& visits) {
+bool choose(const Order& order, std::size_t n_most, RowSearch& row, std::uint32_t index, std::vector<Visit>& visits) {
   const auto is_over = [&] { return row.open.empty() || !row.found.wants(order.best(row).probability); };
   if (is_over()) {
     row.open.clear();  // the others are less probable
     order.end_level(row);
   }
-  for (std::size_t n = 0; n < at_once && !is_over(); ++n) {
-    visits.push_back({order.best(row), number});
+  std::size_t n = 0;
+  for (; n < n_most && !is_over(); ++n) {
+    visits.push_back({order.best(row), index});
     order.take_best(row);
   }
+  return n > 0;
 }
 
 /// Prefetches what the visits after the i-th one will read of their rows.
@@ -127,17 +147,17 @@ void prefetch_rows(std::span<const Visit> visits, std::size_t i, std::span<const
   }
 }
 
-/// Searches for several rows at once. In each round, every row chooses some nodes; then all of them are expanded in the
-/// order of the nodes, because the classifiers of a node are in the cache when the next row needs them.
+/// Searches for several rows together. In each round, every row chooses some nodes; then all of them are expanded in
+/// the order of the nodes, because the classifiers of a node are in the cache when the next row needs them.
 template <class Order>
 void run(const Searched& searched, const Order& order, std::span<RowSearch> rows, SearchScratch& scratch) {
-  const std::size_t at_once = rows.size() > 1 ? Order::kAtOnce : 1;
+  const std::size_t n_per_round = rows.size() > 1 ? Order::kPerRound : 1;
   std::vector<Visit>& visits = scratch.visits;
+  scratch.unfinished.resize(rows.size());
+  std::iota(scratch.unfinished.begin(), scratch.unfinished.end(), 0U);
   do {
     visits.clear();
-    for (std::uint32_t i = 0; i < rows.size(); ++i) {
-      choose(order, at_once, rows[i], i, visits);
-    }
+    std::erase_if(scratch.unfinished, [&](std::uint32_t i) { return !choose(order, n_per_round, rows[i], i, visits); });
     std::sort(visits.begin(), visits.end(), by_node);
     for (std::size_t i = 0; i < visits.size(); ++i) {
       prefetch_rows(visits, i, rows);
@@ -184,39 +204,24 @@ std::vector<ScoredLabel> FoundLabels::sorted() && {
 
 LabelsOfRows search(const Plt& plt, std::span<const RowView> rows, const SearchParams& params, SearchScratch& scratch,
                     std::size_t number) {
-  const LabelTree& tree = plt.tree();
   const Searched searched{plt, number, params.filter};
   const FoundLabels none(params.top_k, params.threshold);
-  const auto start = [&](RowSearch& row) {
-    row.found = none;
-    row.open.clear();
-    row.next_level.clear();
-    if (tree.n_labels() == 0) {
-      return;
-    }
-    const ScoredNode root{LabelTree::kRoot, plt.root_probability(row.x, scratch.nodes)};
-    if (!tree.is_leaf(root.node)) {
-      row.open.push_back(root);
-    } else if (const LabelId label = tree.node(root.node).label; searched.allows_leaf(label)) {
-      row.found.offer({label, root.probability});
-    }
-  };
   if (scratch.rows.size() < rows.size()) {
     scratch.rows.resize(rows.size(), {{}, none, {}, {}});
   }
   const std::span<RowSearch> searches = std::span(scratch.rows).first(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     searches[i].x = rows[i];
-    start(searches[i]);
+    start(searched, none, searches[i], scratch.nodes);
   }
   if (params.beam == 0) {
     run(searched, BestFirst{}, searches, scratch);
   } else {
     run(searched, Beam{params.beam}, searches, scratch);
     for (RowSearch& row : searches) {
-      for (std::size_t width = params.beam; is_short(row.found, params) && width < tree.n_labels();) {
+      for (std::size_t width = params.beam; is_short(row.found, params) && width < plt.n_labels();) {
         width *= kWider;
-        start(row);
+        start(searched, none, row, scratch.nodes);
         run(searched, Beam{width}, {&row, 1}, scratch);
       }
     }

@@ -76,7 +76,8 @@ struct Visit {
 struct SearchScratch {
   NodeScratch nodes;
   std::vector<RowSearch> rows;
-  std::vector<Visit> visits;
+  std::vector<std::uint32_t> unfinished;  // the rows whose searches are not complete
+  std::vector<Visit> visits;              // of a round
 };
 
 /// For each row, the labels that `params` asks for, most probable first; equally probable ones by ascending label id.
@@ -87,7 +88,8 @@ struct SearchScratch {
 /// is repeated with a wider beam. Subtrees without an allowed label are skipped, if the filter knows them; `number` is
 /// that of the tree in its forest, by which the filter knows its nodes.
 ///
-/// Many rows at once take less time than one after the other; what is found does not depend on which others there are.
+/// Searching for many rows together is faster than for one after the other; what is found for a row does not depend on
+/// the others.
 LabelsOfRows search(const Plt& plt, std::span<const RowView> rows, const SearchParams& params, SearchScratch& scratch,
                     std::size_t number = 0);
 

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/forks.hpp"
+#include "base/interruption.hpp"
 #include "base/parallel.hpp"
 #include "blocks/kernels.hpp"
 #include "model/predict_scratch.hpp"
@@ -21,14 +22,18 @@ constexpr const char* kCounts = "labels/counts";
 constexpr const char* kClosedAt = "trees/closed_at";
 constexpr const char* kNextCheck = "trees/next_check";
 
-/// How many rows each worker predicts at once. Many are faster; but between two polls, they should take less than a
-/// second or so, which is why they are fewer if many labels of each are requested.
-std::size_t rows_together(std::size_t n, std::size_t threads, std::size_t top_k) {
+// With up to this many rows, the calling thread uses the scratch that it keeps: allocating it would take longer.
+constexpr std::size_t kFewRows = 64;
+
+/// How many rows each worker predicts together. Many are faster; but between two polls, they should take less than a
+/// second or so, and not much memory. So they are fewer if each takes long.
+std::size_t rows_together(std::size_t n, std::size_t threads, const SearchParams& params) {
   constexpr std::size_t kMost = 2048;
   constexpr std::size_t kLeast = 16;
-  constexpr std::size_t kFewLabels = 20;
+  constexpr std::size_t kUsual = 20;                          // labels, or width of a beam
   const std::size_t n_parts = threads > 1 ? 4 * threads : 1;  // several for each worker, because some take longer
-  const std::size_t most = top_k == 0 ? kLeast : std::clamp(kMost * kFewLabels / top_k, kLeast, kMost);
+  const std::size_t wanted = std::max(params.top_k, params.beam);
+  const std::size_t most = params.top_k == 0 ? kLeast : std::clamp(kMost * kUsual / wanted, kLeast, kMost);
   return std::clamp<std::size_t>((n + n_parts - 1) / n_parts, 1, most);
 }
 
@@ -61,22 +66,21 @@ Predictions ModelState::predict(const Inputs& x, const SearchParams& asked, std:
   SearchParams params = asked;
   params.shown = shown ? &*shown : nullptr;
   params.filter = asked.filter != nullptr ? asked.filter : params.shown;
-  const bool is_single = x.size() == 1;  // otherwise the thread would keep much memory
-  const std::size_t n_together = rows_together(x.size(), threads, params.top_k);
+  const std::size_t n_together = rows_together(x.size(), threads, params);
   const std::size_t n_parts = (x.size() + n_together - 1) / n_together;
   LeftInChild<LabelsOfRows> found(x.size());
-  LeftInChild<std::vector<PredictScratch>> of_workers(is_single ? 0
-                                                                : std::min(std::max<std::size_t>(threads, 1), n_parts));
-  parallel_for(n_parts, threads, [&](std::size_t part, std::size_t worker) {
-    if (poll && worker == 0) {  // the calling thread
-      poll();
-    }
+  LeftInChild<std::vector<PredictScratch>> scratches(std::min(std::max<std::size_t>(threads, 1), n_parts));
+  PredictScratch* kept = x.size() <= kFewRows ? &scratch_of_thread() : nullptr;
+  Interruption interruption(poll);
+  const auto predict_part = [&](std::size_t part, std::size_t worker) {
+    interruption.check(worker);
     const std::size_t begin = part * n_together;
     const std::size_t end = std::min(begin + n_together, x.size());
-    PredictScratch& scratch = is_single ? scratch_of_thread() : (*of_workers)[worker];
+    PredictScratch& scratch = worker == 0 && kept != nullptr ? *kept : (*scratches)[worker];
     std::ranges::move(predict_rows(*this, rows_of(*this, x, begin, end, scratch), params, scratch.ranking),
                       found->begin() + static_cast<std::ptrdiff_t>(begin));
-  });
+  };
+  parallel_for(n_parts, threads, predict_part, &interruption);
 
   Predictions result;
   result.indptr.push_back(0);

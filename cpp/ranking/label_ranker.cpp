@@ -429,6 +429,7 @@ std::vector<ScoredLabel> LabelRanker::most_frequent(std::size_t n_labels, const 
 
 LabelsOfRows LabelRanker::rank(const Forest& forest, std::span<const RowView> rows, const SearchParams& params,
                                Scratch& scratch) const {
+  // Also for rows without a known feature: they are few, and their search is short.
   LabelsOfRows result = forest.search(rows, first_tree_search(forest, params.shown, params.beam), scratch.search);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     result[i] = rank_row(forest, rows[i], result[i], params, scratch);

@@ -112,8 +112,8 @@ void compare(const Kernels& version, Random& random, std::uint32_t n_columns, bo
   }
   CHECK(one.rows == other.rows);
 
-  portable.sigmoids(one_scores.data(), one_scores.data(), one_scores.size());
-  version.sigmoids(other_scores.data(), other_scores.data(), other_scores.size());
+  portable.sigmoids(one_scores.data(), one_scores.size());
+  version.sigmoids(other_scores.data(), other_scores.size());
   CHECK(std::memcmp(one_scores.data(), other_scores.data(), one_scores.size() * sizeof(Real)) == 0);
 }
 

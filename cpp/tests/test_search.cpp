@@ -93,13 +93,14 @@ TEST("exact search equals brute force") {
   }
 }
 
-TEST("rows that are searched together find what each finds alone") {
-  const Plt model = trained(make_params(Policy::kBestGreedy, 3, 5, test::arow(0.1F)), 1, 300);
+void check_rows_searched_together(const Plt& model) {
   LabelBook book = test::numbered_labels(model.n_labels());
   for (LabelId label = 0; label < model.n_labels(); label += 2) {
     book.apply({.kind = LabelOperation::Kind::kHide, .label = {.text = {}, .number = label}});
   }
-  const LabelFilter filter(book);
+  const std::vector<LabelId> few{1, 3};
+  const LabelFilter shown(book);
+  const LabelFilter knows_nodes(book, few, {}, {&model, 1});
   const std::vector<StreamExample> asked = questions();
   std::vector<RowView> rows;
   std::transform(asked.begin(), asked.end(), std::back_inserter(rows), [](const auto& each) { return each.row(); });
@@ -108,7 +109,7 @@ TEST("rows that are searched together find what each finds alone") {
     for (const std::size_t top_k : {0U, 1U, 3U, 1000U}) {
       for (const Real threshold : {0.0F, 0.01F}) {
         for (const std::size_t beam : {0U, 1U, 2U, 7U, 40U}) {
-          for (const LabelFilter* allowed : {static_cast<const LabelFilter*>(nullptr), &filter}) {
+          for (const LabelFilter* allowed : {static_cast<const LabelFilter*>(nullptr), &shown, &knows_nodes}) {
             const SearchParams params{.top_k = top_k, .threshold = threshold, .beam = beam, .filter = allowed};
             const LabelsOfRows together = search(model, std::span(rows).first(n), params, scratch);
             CHECK_EQ(together.size(), n);
@@ -120,6 +121,11 @@ TEST("rows that are searched together find what each finds alone") {
       }
     }
   }
+}
+
+TEST("rows that are searched together find what each finds alone") {
+  check_rows_searched_together(trained(make_params(Policy::kBestGreedy, 3, 5, test::arow(0.1F)), 1, 300));
+  check_rows_searched_together(ties());
 }
 
 TEST("exact search equals brute force, for every loss") {

@@ -296,13 +296,15 @@ def test_predictions_for_matrices_equal_those_for_mappings(settings: Settings, s
         assert list(model.predict_many(make(dense_features(stream)))) == expected
 
 
-def test_the_number_of_threads_changes_nothing() -> None:
+@pytest.mark.parametrize("settings", [{}, {"label_memory": 0}, {"trees": 3}, {"trees": 3, "label_memory": 0}])
+def test_a_prediction_depends_neither_on_other_rows_nor_on_threads(settings: Settings) -> None:
     stream = long_stream(seed=6)
-    model = trained({}, stream)
-    queries = [example.x for example in stream]
-    expected = model.predict_many(queries, k=7)
-    for threads in (1, 2, 3):
-        found = through_a_file(model, threads=threads).predict_many(queries, k=7)
-        np.testing.assert_array_equal(found.labels, expected.labels)
-        np.testing.assert_array_equal(found.scores, expected.scores)
-        np.testing.assert_array_equal(found.indptr, expected.indptr)
+    model = trained(settings, stream)
+    queries = [*(example.x for example in stream), {"never seen": 1.0}]
+    repeats = 2100 // len(queries) + 1  # more rows than are predicted together
+    asked: dict[str, Any]
+    for asked in ({"k": 7}, {"k": 30}, {"threshold": 0.05}, {"k": 3, "beam": 2}, {"k": 3, "deny": [0, 1]}):
+        alone = [model.predict_one(x, **asked) for x in queries]
+        for threads in (1, 3):
+            found = through_a_file(model, threads=threads).predict_many(repeats * queries, **asked)
+            assert list(found) == repeats * alone
