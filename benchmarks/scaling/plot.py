@@ -90,6 +90,7 @@ def finish(*axes: Any) -> None:
 
 
 if __name__ == "__main__":
-    stored = json.loads(Path(sys.argv[1]).read_text())
-    draw({growing: points for growing, points in stored.items() if growing != "threads"}, Path(sys.argv[2]))
-    draw_threads(stored.get("threads", []), Path(sys.argv[2]))
+    stored, folder = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    draw({growing: points for growing, points in stored.items() if growing != "threads"}, folder)
+    draw_threads(stored.get("threads", []), folder)
