@@ -23,10 +23,16 @@ settings.register_profile(
 settings.load_profile("oplt")
 
 
+# Folders of tests that only run if they are asked for: in a browser (`make test-browser`), and with a cluster, in a
+# process that tests/cluster/test_inside.py starts.
+ASKED_FOR = {"browser", "inside"}
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out the tests that need a browser unless they are asked for, as `make test-browser` does."""
-    is_asked_for = any("browser" in Path(argument.partition("::")[0]).parts for argument in config.args)
-    return True if collection_path.name == "browser" and not is_asked_for else None
+    """Leave out the folders that were not asked for."""
+    name = collection_path.name
+    is_asked_for = any(name in Path(argument.partition("::")[0]).parts for argument in config.args)
+    return True if name in ASKED_FOR and not is_asked_for else None
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-ROOMS = ["base", "io", "encode", "tree", "blocks", "forest", "ranking", "batch", "model", "bindings"]
+ROOMS = ["base", "io", "encode", "tree", "blocks", "forest", "shards", "ranking", "batch", "model", "bindings"]
 _INCLUDE = re.compile(r'#include "(?:(.*)/)?[a-z0-9_]+\.hpp"')
 
 

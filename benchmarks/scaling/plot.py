@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The plots of `run.py`: a column for each size that grows, with cost, memory and bytes per cell; and threads.
 
+`draw_plans` makes that of `plan.py`.
+
 Run: python benchmarks/scaling/plot.py <scaling.json> <folder>
 """
 
@@ -74,6 +76,30 @@ def draw_threads(points: Points, out: Path) -> None:
     axis.set(xlabel="threads", ylabel="times as fast as one thread", xticks=x, ylim=(0, None))
     finish(axis)
     figure.savefig(out / "threads.svg", metadata={"Date": None})
+    plt.close(figure)
+
+
+def draw_plans(plans: dict[str, dict[tuple[int, int], Any]], out: Path) -> None:
+    """Write plan.svg: rates and memory by (labels, machines), with the label memory and without."""
+    plt = plotting()
+    if plt is None:
+        return
+    figure, (rates, memory) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    colours = dict(zip(sorted({n for n, _ in plans["memory"]}), (BLUE, ORANGE, GREEN, PURPLE, GREY), strict=True))
+    for name, style in (("memory", "o-"), ("tree-alone", "s:")):
+        for n_labels, colour in colours.items():
+            found = sorted((machines, plan) for (n, machines), plan in plans[name].items() if n == n_labels)
+            x = [machines for machines, _ in found]
+            about = f"{n_labels:,} labels" if name == "memory" else None
+            rates.plot(x, [plan.rate for _, plan in found], style, color=colour, label=about)
+            if name == "memory":
+                memory.plot(x, [plan.shard_bytes / 2**30 for _, plan in found], style, color=colour, label=about)
+    rates.plot([], [], "s:", color="black", label="without label memory")
+    for axis, title in ((rates, "examples per second"), (memory, "memory of the shards, GB per machine")):
+        axis.set(xscale="log", yscale="log", xlabel="machines", ylabel=title)
+        axis.set_xticks([1, 4, 16, 64, 256], ["1", "4", "16", "64", "256"])
+    finish(rates, memory)
+    figure.savefig(out / "plan.svg", metadata={"Date": None})
     plt.close(figure)
 
 

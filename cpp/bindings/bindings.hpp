@@ -20,6 +20,7 @@ void bind_explanation(nanobind::module_& m);
 void bind_one(nanobind::module_& m);
 void bind_datasets(nanobind::module_& m);
 void bind_trees(nanobind::module_& m);
+void bind_shards(nanobind::module_& m);
 void bind_text(nanobind::module_& m);
 void bind_labels(nanobind::class_<ModelState>& state);
 void bind_label_operations(nanobind::module_& m);

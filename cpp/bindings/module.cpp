@@ -17,4 +17,5 @@ NB_MODULE(_core, m) {
   oplt::bindings::bind_one(m);
   oplt::bindings::bind_datasets(m);
   oplt::bindings::bind_trees(m);
+  oplt::bindings::bind_shards(m);
 }

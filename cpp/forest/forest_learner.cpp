@@ -69,6 +69,11 @@ void ForestLearner::close() {
   }
 }
 
+bool ForestLearner::can_cut(const Forest& forest) const {
+  return forest.trees.size() == 1 && learners_.front().can_cut(forest.first()) &&
+         !next_change(forest, forest.n_examples());
+}
+
 void ForestLearner::learn(Forest& forest, std::span<const Example> batch, HelperPool& helpers) {
   learn_trees(forest.trees, learners_, batch, helpers);
 }

@@ -36,6 +36,9 @@ class ForestLearner {
   /// See PltLearner::close().
   void close();
 
+  /// Whether the forest is a single tree that can be cut (PltLearner::can_cut), and will not be replaced any more.
+  bool can_cut(const Forest& forest) const;
+
   /// See PltLearner::learn().
   void learn(Forest& forest, std::span<const Example> batch, HelperPool& helpers);
 

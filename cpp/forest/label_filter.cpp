@@ -43,4 +43,34 @@ LabelFilter::LabelFilter(const LabelBook& labels, std::optional<std::span<const 
   }
 }
 
+LabelFilter::LabelFilter(const FilterIds& ids, std::span<const LabelTree* const> trees) {
+  LabelId label_bound = 0;
+  for (const LabelTree* tree : trees) {
+    label_bound = std::max(label_bound, tree->label_bound());
+  }
+  is_allowed_.resize(label_bound, !ids.are_allowed);
+  for (const LabelId label : ids.labels) {
+    if (label < label_bound) {
+      is_allowed_[label] = ids.are_allowed;
+    }
+  }
+  n_allowed_ = static_cast<std::size_t>(std::ranges::count(is_allowed_, true));
+  if (ids.are_allowed) {
+    for (const LabelTree* tree : trees) {
+      leads_to_allowed_.push_back(nodes_to(*tree, ids.labels, *this));
+    }
+  }
+}
+
+FilterIds LabelFilter::ids() const {
+  FilterIds ids{.are_allowed = knows_nodes(), .labels = {}};
+  const std::size_t bound = std::max(is_allowed_.size(), unshown_ ? unshown_->size() : 0);
+  for (LabelId label = 0; label < bound; ++label) {
+    if (allows(label) == ids.are_allowed) {
+      ids.labels.push_back(label);
+    }
+  }
+  return ids;
+}
+
 }  // namespace oplt

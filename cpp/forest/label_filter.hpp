@@ -15,6 +15,12 @@
 
 namespace oplt {
 
+/// A filter as a list of labels, from which another holder of trees makes the same filter.
+struct FilterIds {
+  bool are_allowed = false;  // the labels are the only allowed ones, and nodes are known; otherwise they are denied
+  std::vector<LabelId> labels;
+};
+
 /// Which labels a prediction may return. It belongs to the labels and trees as they are when it is made.
 class LabelFilter {
  public:
@@ -25,9 +31,13 @@ class LabelFilter {
   LabelFilter(const LabelBook& labels, std::optional<std::span<const LabelId>> allowed, std::span<const LabelId> denied,
               std::span<const Plt> trees);
 
+  /// The same filter for other trees.
+  LabelFilter(const FilterIds& ids, std::span<const LabelTree* const> trees);
+  FilterIds ids() const;
+
   bool allows(LabelId label) const {
     return (!unshown_ || label >= unshown_->size() || !(*unshown_)[label]) &&
-           (is_allowed_.empty() || is_allowed_[label]);
+           (label >= is_allowed_.size() || is_allowed_[label]);
   }
 
   /// Whether there may be an allowed label at or below a node of a tree.

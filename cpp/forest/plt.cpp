@@ -186,6 +186,12 @@ void Plt::save(ArrayWriter& out, const std::string& prefix) const {
   }
   out.put_one(prefix + "/n_examples", n_examples_);
   out.put_one(prefix + "/random", random_.state());
+  if (is_top()) {
+    out.put_one(prefix + "/next_key", next_key_);
+  }
+  if (is_subtree()) {
+    out.put(prefix + "/keys", *keys_);
+  }
 }
 
 Plt Plt::load(const ArrayReader& in, const std::string& prefix, Link link) {
@@ -196,6 +202,14 @@ Plt Plt::load(const ArrayReader& in, const std::string& prefix, Link link) {
   plt.link_ = link;
   plt.n_examples_ = in.get_one<std::uint64_t>(prefix + "/n_examples");
   plt.random_ = Random(in.get_one<std::uint64_t>(prefix + "/random"));
+  if (in.has(prefix + "/next_key")) {
+    plt.next_key_ = in.get_one<NodeId>(prefix + "/next_key");
+    expect_format(plt.is_top() && !plt.tree_->is_leaf(LabelTree::kRoot), "the top of a cut tree has no children");
+  }
+  if (in.has(prefix + "/keys")) {
+    plt.keys_ = Shared(in.get<NodeId>(prefix + "/keys"));
+    expect_format(plt.keys_->size() == plt.n_nodes(), "not all nodes of a subtree have keys");
+  }
   plt.expect_fitting_blocks();
   return plt;
 }
@@ -209,7 +223,8 @@ void Plt::expect_fitting_blocks() const {
   expect(block_of_->size() == n_nodes() && !blocks_->empty());
   expect(!root_block().has_auxiliary() && root_block().n_children() == 1);
   for (NodeId v = 0; v < n_nodes(); ++v) {
-    expect(has_block(v) ? (*block_of_)[v] < blocks_->size() : tree_->is_leaf(v));
+    const bool is_elsewhere = is_top() && v != LabelTree::kRoot;
+    expect(has_block(v) ? (*block_of_)[v] < blocks_->size() && !is_elsewhere : tree_->is_leaf(v) || is_elsewhere);
     expect(!has_block(v) || block(v).n_children() == tree_->n_children(v));
   }
 }

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
@@ -14,6 +16,7 @@
 #include "base/types.hpp"
 #include "blocks/block_file.hpp"
 #include "blocks/sibling_block.hpp"
+#include "forest/subtrees.hpp"
 #include "io/array_file.hpp"
 #include "tree/label_tree.hpp"
 
@@ -42,6 +45,11 @@ struct NodeScratch {
 /// "some label below this node is relevant, given that one below its parent is".
 ///
 /// A copy shares all parts with the original (copy on write); only a learner writes (PltLearner).
+///
+/// A tree can be *cut* below its root. Its *top* has the classifiers of the root and of the root's children; each child
+/// is the root of a subtree, which is a Plt of its own and may be anywhere (Subtrees). The blocks of a tree never read
+/// each other, and a subtree sees exactly the examples that have labels in it. So the parts together learn and predict,
+/// bit for bit, what the whole tree would, and joined() makes it whole again.
 class Plt {
  public:
   /// Untrained classifiers, for the children of all internal nodes.
@@ -93,6 +101,21 @@ class Plt {
   /// With `half`, weights are rounded to half precision.
   Plt for_prediction(Real prune, bool half = false) const;
 
+  /// Cuts a whole tree whose root has children. Returns the subtrees, by position of their roots among the children of
+  /// this tree's root; this tree becomes the top. In the tree of the top, all labels of a subtree are children of its
+  /// root, unless that root is a leaf.
+  std::vector<Plt> cut();
+  /// The inverse: the whole tree of a top and all its subtrees, by position.
+  static Plt joined(const Plt& top, std::span<const Plt* const> subtrees);
+
+  bool is_top() const { return next_key_ > 0; }
+  bool is_subtree() const { return !keys_->empty(); }
+  /// Of a top: where its subtrees are. It can neither be trained nor searched before set_subtrees().
+  Subtrees& subtrees() const;
+  void set_subtrees(std::shared_ptr<Subtrees> subtrees) { subtrees_ = std::move(subtrees); }
+  /// Of a subtree: by node, a number that tells the order in which all nodes of the whole tree were created.
+  NodeId key(NodeId v) const { return (*keys_)[v]; }
+
   /// Frees some of the classifiers of a tree that is no longer used, unless others share them. Returns whether there
   /// are more.
   bool free_some();
@@ -123,6 +146,9 @@ class Plt {
   Random random_;  // for the policy
   std::uint64_t n_examples_ = 0;
   std::uint64_t n_updates_ = 0;
+  Shared<Buffer<NodeId>> keys_;  // of a subtree: by node; empty otherwise
+  NodeId next_key_ = 0;          // of a top: for the next node of the whole tree; 0 otherwise
+  std::shared_ptr<Subtrees> subtrees_;
 };
 
 /// Sum of Plt::memory_bytes().

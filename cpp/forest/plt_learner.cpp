@@ -11,6 +11,7 @@ namespace oplt {
 namespace {
 
 constexpr std::size_t kOfferEvery = 64;  // examples
+constexpr NodeId kKeysOfLabel = 2;       // an inserted node and a leaf
 
 }  // namespace
 
@@ -36,7 +37,8 @@ void PltLearner::expect_learnable(const Plt& plt) const {
       throw FormatError("the model was saved for prediction only and cannot be updated");
     }
   }
-  for (NodeId v = 0; v < plt.n_nodes(); ++v) {
+  const NodeId n_own = plt.is_top() ? 1 : plt.n_nodes();  // the nodes below the root of a top are in its subtrees
+  for (NodeId v = 0; v < n_own; ++v) {
     const bool auxiliary = policy_.may_choose(plt.tree(), v);
     if ((plt.has_block(v) && plt.block(v).has_auxiliary()) != auxiliary || plt.has_block(v) < !plt.tree().is_leaf(v)) {
       throw FormatError("node " + std::to_string(v) + " of a tree " + (auxiliary ? "lacks an" : "has an unexpected") +
@@ -45,31 +47,51 @@ void PltLearner::expect_learnable(const Plt& plt) const {
   }
 }
 
-void PltLearner::learn(Plt& plt, std::span<const Example> batch, HelperPool& helpers, std::size_t worker) {
+bool PltLearner::can_cut(const Plt& plt) const {
+  return !plt.is_top() && !plt.is_subtree() && policy_.walks_by_itself() && !plt.tree().is_leaf(LabelTree::kRoot) &&
+         !policy_.may_choose(plt.tree(), LabelTree::kRoot);
+}
+
+void PltLearner::learn(Plt& plt, std::span<const Example> batch, std::span<const NodeId> first_keys,
+                       HelperPool& helpers, std::size_t worker) {
   positives_.clear();
+  passed_on_.clear();
+  passed_labels_.clear();
   steps_.begin_batch(blocks_of(plt), helpers, worker);
   std::size_t n_until_offer = kOfferEvery;
-  for (const Example& example : batch) {
-    extend_tree(plt, example.x, example.labels);
-    update_classifiers(plt, example);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (plt.is_top()) {
+      learn_top(plt, batch[i], static_cast<std::uint32_t>(i));
+    } else {
+      extend_tree(plt, batch[i].x, batch[i].labels, first_keys.empty() ? kNone : first_keys[i]);
+      update_classifiers(plt, batch[i]);
+    }
     if (--n_until_offer == 0) {
       steps_.offer();
       n_until_offer = kOfferEvery;
     }
   }
+  if (!passed_on_.empty()) {  // before the updates here, so that all work at the same time
+    plt.subtrees().learn(passed_on_);
+  }
   plt.n_updates_ += steps_.end_batch();
   plt.n_examples_ += batch.size();
 }
 
-/// UpdateTree, Algorithm 4.
-void PltLearner::extend_tree(Plt& plt, RowView x, std::span<const LabelId> labels) {
-  if (!policy_.grows()) {
-    return;
-  }
-  const ChildProbabilities probabilities = [&](NodeId v) {
+ChildProbabilities PltLearner::child_probabilities(const Plt& plt, RowView x) {
+  return [this, &plt, x](NodeId v) {
     steps_.ready((*plt.block_of_)[v]);
     return plt.child_probabilities(v, x, scratch_);
   };
+}
+
+/// UpdateTree, Algorithm 4. In a subtree, new nodes get keys from `next_key` on: two for each label, because only the
+/// subtree knows whether the label needs one node or two.
+void PltLearner::extend_tree(Plt& plt, RowView x, std::span<const LabelId> labels, NodeId next_key) {
+  if (!policy_.grows()) {
+    return;
+  }
+  const ChildProbabilities probabilities = child_probabilities(plt, x);
   Chosen chosen;  // new labels of one example stay together
   for (const LabelId label : labels) {
     if (plt.tree().leaf_of(label) != kNone) {
@@ -81,6 +103,13 @@ void PltLearner::extend_tree(Plt& plt, RowView x, std::span<const LabelId> label
     }
     const Extension extension = policy_.choose(plt.tree(), chosen, probabilities, plt.random_);
     extend(plt, label, extension);
+    if (plt.is_subtree()) {
+      Buffer<NodeId>& keys = plt.keys_.write();
+      keys.own();
+      keys.resize(plt.n_nodes() - 1, next_key);  // of the inserted node, if there is one
+      keys.push_back(next_key + 1);              // of the leaf
+      next_key += kKeysOfLabel;
+    }
   }
 }
 
@@ -149,9 +178,75 @@ void PltLearner::update_classifiers(const Plt& plt, const Example& example) {
     }
     steps_.defer(block_of[parent], example.x, positions.subspan(begin, i - begin), example.weight);
   }
+  if (!plt.is_subtree()) {  // the top has the classifier of its root
+    defer_root(example);
+  }
+}
+
+/// Every example reaches the root's own classifier.
+void PltLearner::defer_root(const Example& example) {
   static constexpr std::uint32_t kOnlyChild = 0;
   const std::span<const std::uint32_t> root(&kOnlyChild, example.labels.empty() ? 0 : 1);
   steps_.defer(Plt::kRootBlock, example.x, root, example.weight);
+}
+
+/// The part of Algorithm 4 that concerns the top of a cut tree: new labels of one example stay together, so all of them
+/// go to the subtree to which the policy takes the first one.
+void PltLearner::extend_top(Plt& plt, RowView x, std::span<const LabelId> labels) {
+  NodeId under = kNone;
+  for (const LabelId label : labels) {
+    if (!policy_.grows() || plt.tree().leaf_of(label) != kNone) {
+      continue;
+    }
+    if (under == kNone) {
+      under = policy_.step_down(plt.tree(), LabelTree::kRoot, child_probabilities(plt, x));
+    }
+    if (plt.next_key_ > kNone - 2 * kKeysOfLabel) {
+      throw InvalidInput("the tree has more nodes than there are ids");
+    }
+    plt.next_key_ += kKeysOfLabel;
+    LabelTree& tree = plt.tree_.write();
+    if (tree.is_leaf(under)) {
+      tree.insert_node(under);
+    }
+    tree.add_leaf(label, under);
+  }
+  Buffer<BlockId>& block_of = plt.block_of_.write();
+  block_of.own();
+  block_of.resize(plt.n_nodes(), kNone);
+}
+
+/// Algorithms 4 and 7 at the top of a cut tree, as extend_tree() and update_classifiers(): updates the classifiers of
+/// the root and of its children, and passes the example on to the subtrees in which it has labels.
+void PltLearner::learn_top(Plt& plt, const Example& example, std::uint32_t row) {
+  const NodeId first_key = plt.next_key_;
+  extend_top(plt, example.x, example.labels);
+  const LabelTree& tree = plt.tree();
+  on_.clear();
+  for (const LabelId label : example.labels) {
+    if (const NodeId leaf = tree.leaf_of(label); leaf != kNone) {
+      const NodeId parent = tree.node(leaf).parent;
+      on_.emplace_back(tree.node(parent == LabelTree::kRoot ? leaf : parent).position, label);
+    }
+  }
+  std::sort(on_.begin(), on_.end());
+  const std::span<std::uint32_t> positions = positives_.allocate(on_.size());
+  const std::span<LabelId> all_labels = passed_labels_.allocate(on_.size());
+  std::size_t n_positions = 0;
+  for (std::size_t i = 0; i < on_.size();) {
+    const std::uint32_t subtree = on_[i].first;
+    const std::size_t begin = i;
+    for (; i < on_.size() && on_[i].first == subtree; ++i) {
+      all_labels[i] = on_[i].second;
+    }
+    const std::span<const LabelId> labels = all_labels.subspan(begin, i - begin);
+    positions[n_positions++] = subtree;
+    passed_on_.push_back({subtree, row, {example.x, labels, example.weight}, first_key});
+  }
+  if (n_positions > 0) {
+    steps_.defer((*plt.block_of_)[LabelTree::kRoot], example.x, positions.first(n_positions), example.weight);
+  }
+  defer_root(example);
 }
 
 void learn_trees(std::vector<Plt>& trees, std::deque<PltLearner>& learners, std::span<const Example> batch,

@@ -44,21 +44,42 @@ class PltLearner {
 
   /// OPLT.Train, Algorithm 3, on a batch of examples. All updates have been applied when it returns. The result depends
   /// neither on the helpers nor on how a stream is split into batches. If it throws, the tree is unusable. `worker` is
-  /// the calling thread's index in the pool.
-  void learn(Plt& plt, std::span<const Example> batch, HelperPool& helpers, std::size_t worker = 0);
+  /// the calling thread's index in the pool. The top of a cut tree passes the rest of the work on to its subtrees.
+  void learn(Plt& plt, std::span<const Example> batch, HelperPool& helpers, std::size_t worker = 0) {
+    learn(plt, batch, {}, helpers, worker);
+  }
+
+  /// The same for a subtree. By example: the first key for nodes of new labels (SubtreeExample).
+  void learn_subtree(Plt& plt, std::span<const Example> batch, std::span<const NodeId> first_keys,
+                     HelperPool& helpers) {
+    learn(plt, batch, first_keys, helpers, 0);
+  }
+
+  /// Whether the tree can be cut: no further label will change the root's children, and what happens below one of them
+  /// does not depend on what happens below the others.
+  bool can_cut(const Plt& plt) const;
 
  private:
-  void extend_tree(Plt& plt, RowView x, std::span<const LabelId> labels);
+  void learn(Plt& plt, std::span<const Example> batch, std::span<const NodeId> first_keys, HelperPool& helpers,
+             std::size_t worker);
+  void extend_tree(Plt& plt, RowView x, std::span<const LabelId> labels, NodeId next_key);
   void extend(Plt& plt, LabelId label, Extension extension);
   void update_classifiers(const Plt& plt, const Example& example);
+  void defer_root(const Example& example);
+  void learn_top(Plt& plt, const Example& example, std::uint32_t row);
+  void extend_top(Plt& plt, RowView x, std::span<const LabelId> labels);
+  ChildProbabilities child_probabilities(const Plt& plt, RowView x);
   Blocks& blocks_of(Plt& plt) const { return plt.blocks_.write(); }
 
   TreePolicy policy_;
   Link link_;
   DeferredSteps steps_;
   NodeScratch scratch_;
-  std::vector<std::pair<NodeId, std::uint32_t>> on_;  // positive nodes of the example as (parent, position)
+  std::vector<std::pair<NodeId, std::uint32_t>> on_;  // positive nodes of the example as (parent, position); of a top,
+                                                      // its labels as (subtree, label)
   SpanPool<std::uint32_t> positives_;                 // of the batch: positions of the positive children
+  std::vector<SubtreeExample> passed_on_;             // of the batch, by the top of a cut tree
+  SpanPool<LabelId> passed_labels_;                   // their labels
 };
 
 /// Trains several trees on a batch, each by its own learner. For the learners see PltLearner::learn().

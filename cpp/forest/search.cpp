@@ -7,20 +7,12 @@
 #include <numeric>
 
 #include "base/prefetch.hpp"
+#include "forest/top_search.hpp"
 
 namespace oplt {
 
 namespace {
 
-constexpr std::size_t kWider = 4;  // factor of a beam that has found too few of the allowed labels
-
-// Objects, because a function passed by pointer would not be inlined.
-constexpr auto better = [](const ScoredLabel& a, const ScoredLabel& b) {
-  return a.probability != b.probability ? a.probability > b.probability : a.label < b.label;
-};
-constexpr auto more_probable = [](const ScoredNode& a, const ScoredNode& b) {
-  return a.probability != b.probability ? a.probability > b.probability : a.node < b.node;
-};
 constexpr auto less_probable = [](const ScoredNode& a, const ScoredNode& b) { return more_probable(b, a); };
 constexpr auto by_node = [](const Visit& a, const Visit& b) {
   return a.node.node != b.node.node ? a.node.node < b.node.node : a.row < b.row;
@@ -170,14 +162,12 @@ void run(const Searched& searched, const Order& order, std::span<RowSearch> rows
   } while (!visits.empty());
 }
 
-/// Whether nodes without an allowed label may have displaced others from the beam. If there is a threshold, fewer
-/// labels may be all that reach it.
+}  // namespace
+
 bool is_short(const FoundLabels& found, const SearchParams& params) {
   return params.filter != nullptr && !params.filter->knows_nodes() && params.threshold == 0 &&
          found.size() < std::min(params.top_k, params.filter->n_allowed());
 }
-
-}  // namespace
 
 void FoundLabels::offer(const ScoredLabel& candidate) {
   if (!wants(candidate.probability)) {
@@ -204,6 +194,9 @@ std::vector<ScoredLabel> FoundLabels::sorted() && {
 
 LabelsOfRows search(const Plt& plt, std::span<const RowView> rows, const SearchParams& params, SearchScratch& scratch,
                     std::size_t number) {
+  if (plt.is_top()) {
+    return search_top(plt, rows, params, scratch.nodes, number);
+  }
   const Searched searched{plt, number, params.filter};
   const FoundLabels none(params.top_k, params.threshold);
   if (scratch.rows.size() < rows.size()) {
@@ -220,7 +213,7 @@ LabelsOfRows search(const Plt& plt, std::span<const RowView> rows, const SearchP
     run(searched, Beam{params.beam}, searches, scratch);
     for (RowSearch& row : searches) {
       for (std::size_t width = params.beam; is_short(row.found, params) && width < plt.n_labels();) {
-        width *= kWider;
+        width *= kWiderBeam;
         start(searched, none, row, scratch.nodes);
         run(searched, Beam{width}, {&row, 1}, scratch);
       }
@@ -232,6 +225,11 @@ LabelsOfRows search(const Plt& plt, std::span<const RowView> rows, const SearchP
     found.push_back(std::move(row.found).sorted());
   }
   return found;
+}
+
+void search_on(const Plt& plt, std::span<RowSearch> rows, const LabelFilter* filter, SearchScratch& scratch,
+               std::size_t number) {
+  run({plt, number, filter}, BestFirst{}, rows, scratch);
 }
 
 std::vector<ScoredLabel> best_of(std::span<const ScoredLabel> labels, const SearchParams& params) {

@@ -11,6 +11,7 @@
 #include "base/types.hpp"
 #include "forest/label_filter.hpp"
 #include "forest/plt.hpp"
+#include "forest/scored.hpp"
 
 namespace oplt {
 
@@ -23,20 +24,6 @@ struct SearchParams {
   const LabelFilter* shown = nullptr;   // labels that may be predicted at all, null if all may; `filter` respects it
 };
 
-struct ScoredLabel {
-  LabelId label;
-  Real probability;
-
-  friend bool operator==(const ScoredLabel&, const ScoredLabel&) = default;
-};
-
-using LabelsOfRows = std::vector<std::vector<ScoredLabel>>;
-
-struct ScoredNode {
-  NodeId node;
-  Real probability;
-};
-
 /// The labels found so far that reach the threshold: the k best, or all of them.
 class FoundLabels {
  public:
@@ -44,6 +31,9 @@ class FoundLabels {
 
   /// Whether a label of this probability could still be among the results.
   bool wants(Real probability) const { return probability >= least_; }
+
+  /// Labels below this probability are not wanted.
+  Real least() const { return least_; }
 
   void offer(const ScoredLabel& candidate);
 
@@ -98,6 +88,16 @@ inline std::vector<ScoredLabel> search(const Plt& plt, RowView x, const SearchPa
                                        std::size_t number = 0) {
   return std::move(search(plt, {&x, 1}, params, scratch, number)[0]);
 }
+
+/// Continues the exact search of each row from its open nodes, which are a heap, and adds to what it has found.
+void search_on(const Plt& plt, std::span<RowSearch> rows, const LabelFilter* filter, SearchScratch& scratch,
+               std::size_t number = 0);
+
+/// Whether a beam search may have found too few labels, because nodes without an allowed label have displaced others
+/// from the beam. Then it is repeated with a beam that is kWiderBeam times as wide. If there is a threshold, fewer
+/// labels may be all that reach it.
+bool is_short(const FoundLabels& found, const SearchParams& params);
+inline constexpr std::size_t kWiderBeam = 4;
 
 /// The same selection from given labels, which must be distinct and allowed.
 std::vector<ScoredLabel> best_of(std::span<const ScoredLabel> labels, const SearchParams& params);

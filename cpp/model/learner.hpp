@@ -93,6 +93,14 @@ class Learner {
   /// state is as it was.
   void regrow(ModelState& state, std::size_t threads, BatchBreak& between);
 
+  /// Whether the tree can be cut: it is the only one, will not be regrown any more, and there is no memory limit, which
+  /// would depend on all parts.
+  bool can_cut(const ModelState& state) const {
+    return params_.max_memory == 0 && state.history->size() == 0 && forest_.can_cut(state.forest);
+  }
+  /// Cuts the tree (Plt::cut), which must be possible. Returns the subtrees; this learner goes on with the top.
+  std::vector<Plt> cut(ModelState& state) const { return state.forest.trees.front().cut(); }
+
   /// See ForestLearner::memory_of_regrowth().
   std::size_t memory_of_regrowth() const { return forest_.memory_of_regrowth(); }
 

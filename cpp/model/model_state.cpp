@@ -94,6 +94,12 @@ Predictions ModelState::predict(const Inputs& x, const SearchParams& asked, std:
   return result;
 }
 
+ModelState ModelState::joined(std::span<const Plt* const> subtrees) const {
+  ModelState whole(*this);
+  whole.forest.trees = {Plt::joined(forest.first(), subtrees)};
+  return whole;
+}
+
 bool ModelState::is_repeating() const {
   return (ranker && (*ranker)->is_repeating()) || (calibration && (*calibration)->is_repeating());
 }

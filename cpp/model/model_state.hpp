@@ -89,6 +89,11 @@ struct ModelState {
     history = {};
   }
 
+  /// Whether the tree is the top of a cut one (Plt::cut).
+  bool is_cut() const { return forest.first().is_top(); }
+  /// The whole model of a cut one and all its subtrees, by position. Throws FormatError if they do not match.
+  ModelState joined(std::span<const Plt* const> subtrees) const;
+
   /// Whether the latest examples are repetitions of earlier ones, as far as the model watches for that.
   bool is_repeating() const;
 

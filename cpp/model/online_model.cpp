@@ -188,6 +188,24 @@ std::size_t OnlineModel::change_labels(std::span<const LabelOperation> operation
   }
 }
 
+bool OnlineModel::can_cut() const {
+  return read([this](const ModelState& state) { return learner_.can_cut(state); });
+}
+
+std::vector<Plt> OnlineModel::cut() {
+  const Turn turn(turns_);
+  expect_whole();
+  if (!learner_.can_cut(state_)) {
+    throw InvalidInput("the tree of the model cannot be cut yet");
+  }
+  return learner_.cut(state_);
+}
+
+void OnlineModel::set_subtrees(std::shared_ptr<Subtrees> subtrees) {
+  const Turn turn(turns_);
+  state_.forest.trees.front().set_subtrees(std::move(subtrees));
+}
+
 void OnlineModel::close() {
   const Turn turn(turns_);
   expect_whole();

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -35,6 +36,11 @@ class OnlineModel {
 
   /// Closes the model (ModelState::closed_at), whatever its size. For tests.
   void close();
+
+  /// See Learner::can_cut() and cut(). Readers must not use the model until set_subtrees() has been called.
+  bool can_cut() const;
+  std::vector<Plt> cut();
+  void set_subtrees(std::shared_ptr<Subtrees> subtrees);
 
   /// Regrows the trees from the history (Regrowth). Until it returns, readers see the model as it was, and others may
   /// train it; calls of regrow() and forget() wait for each other. Calls `poll`, if given, regularly; an exception from

@@ -67,11 +67,15 @@ NodeId TreePolicy::walk_down(const LabelTree& tree, NodeId from, const ChildProb
     if (params_.policy == Policy::kRandom) {
       v = tree.children(v)[random.below(tree.n_children(v))];
     } else {
-      // If only the balance counts, probabilities are not computed, so that pending updates can wait.
-      v = best_child(tree, v, params_.alpha < 1.0 && probabilities ? probabilities(v) : std::span<const Real>());
+      v = step_down(tree, v, probabilities);
     }
   }
   return v;
+}
+
+NodeId TreePolicy::step_down(const LabelTree& tree, NodeId v, const ChildProbabilities& probabilities) const {
+  // If only the balance counts, probabilities are not computed, so that pending updates can wait.
+  return best_child(tree, v, params_.alpha < 1.0 && probabilities ? probabilities(v) : std::span<const Real>());
 }
 
 bool TreePolicy::stops_at(const LabelTree& tree, NodeId v) const {

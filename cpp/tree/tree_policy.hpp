@@ -70,6 +70,15 @@ class TreePolicy {
   /// Whether new labels extend the tree; if not, they are ignored.
   bool grows() const { return params_.policy != Policy::kFixed; }
 
+  /// The first step of a walk for a new label: the child of v to which it leads.
+  NodeId step_down(const LabelTree& tree, NodeId v, const ChildProbabilities& probabilities) const;
+
+  /// Whether a walk depends on nothing but the nodes that it visits and their children. If the tree never grows, there
+  /// is none.
+  bool walks_by_itself() const {
+    return params_.policy == Policy::kBestGreedy || params_.policy == Policy::kCpet || params_.policy == Policy::kFixed;
+  }
+
   /// Whether choose() could ever return this node, which then needs an auxiliary classifier. Once false, it stays
   /// false.
   bool may_choose(const LabelTree& tree, NodeId v) const;

@@ -30,6 +30,7 @@ __all__ = [
     "OpltWarning",
     "Predictions",
     "__version__",
+    "batch_prediction",
     "browsing",
     "datasets",
     "drawing",
@@ -55,7 +56,20 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from oplt import browsing, datasets, drawing, evaluate, features, files, metrics, testing, text, thresholds, tree
+    from oplt import (
+        batch_prediction,
+        browsing,
+        datasets,
+        drawing,
+        evaluate,
+        features,
+        files,
+        metrics,
+        testing,
+        text,
+        thresholds,
+        tree,
+    )
     from oplt.model import OnlinePLT
     from oplt.plt import PLT
     from oplt.predictions import Predictions

@@ -67,6 +67,12 @@ class OpltError(Exception):
         hint = f". {self.hint}" if self.hint else ""
         return f"{where}{self.what}{got}{hint}"
 
+    def __copy__(self) -> Self:
+        # Not left to the copy module: tblib, which Dask imports, makes that return a copy that shares its fields.
+        error = type(self).__new__(type(self), *self.args)
+        error.__dict__.update(self.__dict__)
+        return error
+
     def at(self, where: str) -> Self:
         """Copy the error with a place that only the caller knows: the line of a file instead of the row of X."""
         error = copy.copy(self)

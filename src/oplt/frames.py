@@ -18,7 +18,20 @@ import scipy.sparse as sp
 from oplt.errors import InvalidInputError, InvalidParameterError, MissingPackageError
 from oplt.wording import briefly
 
-__all__ = ["apart", "as_columns", "as_indicators", "as_values", "is_column", "is_frame", "is_indicator", "make"]
+__all__ = [
+    "apart",
+    "as_columns",
+    "as_indicators",
+    "as_values",
+    "column_names",
+    "is_column",
+    "is_frame",
+    "is_indicator",
+    "make",
+    "needs_types",
+    "select",
+    "with_lists",
+]
 
 _LIBRARIES = frozenset({"pandas", "polars", "pyarrow", "modin", "cudf"})
 
@@ -68,6 +81,43 @@ def apart(frame: Any, name: str, what: str) -> tuple[Any, Any] | None:
     if name not in table.columns or len(table.columns) < 2:
         return None
     return table.get_column(name).to_native(), table.drop(name).to_native()
+
+
+def column_names(frame: Any, what: str) -> list[str]:
+    """Return the names of the columns of a frame. A column is rejected."""
+    table = _through_narwhals(frame, what)
+    if not hasattr(table, "columns"):
+        raise InvalidInputError(
+            "frame-not-valid", f"{what} must be a frame, not one of its columns", got=f"a column of {len(table)} values"
+        )
+    return list(table.columns)
+
+
+def select(frame: Any, chosen: str | list[str], what: str) -> Any:
+    """Return one column, or a frame of several columns."""
+    table = _through_narwhals(frame, what)
+    return (table.get_column(chosen) if isinstance(chosen, str) else table.select(chosen)).to_native()
+
+
+def needs_types(frame: Any, what: str) -> bool:
+    """Check whether the lists of a column must have a type, as in Arrow and Polars; in pandas they are objects."""
+    return not _through_narwhals(frame, what).implementation.is_pandas_like()
+
+
+def with_lists(frame: Any, columns: dict[str, tuple[list[list[Any]], type]], what: str) -> Any:
+    """Add columns of lists to a frame, each with the type of its values: str, int (64 bits) or float (32 bits)."""
+    narwhals = importlib.import_module("narwhals.stable.v2")
+    types = {str: narwhals.String, int: narwhals.Int64, float: narwhals.Float32}
+    table, is_typed = _through_narwhals(frame, what), needs_types(frame, what)
+    added = [
+        narwhals.new_series(name, lists, narwhals.List(types[of]) if is_typed else None, backend=table.implementation)
+        for name, (lists, of) in columns.items()
+    ]
+    native = table.with_columns(*added).to_native()
+    arrow = sys.modules.get("pyarrow")
+    if arrow and isinstance(frame, arrow.RecordBatch):
+        return arrow.RecordBatch.from_arrays([one.combine_chunks() for one in native.columns], schema=native.schema)
+    return native
 
 
 def is_column(value: Any, what: str) -> bool:

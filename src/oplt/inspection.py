@@ -86,6 +86,9 @@ class Inspection:
         The tuned threshold for all labels; None if there is none.
     n_own_thresholds
         Number of labels with individual tuned thresholds.
+    stream
+        The position in the stream that the model learns from, and what was counted (`StreamState.summary`); None if
+        there is none.
     """
 
     kind: Literal["online", "batch"]
@@ -103,6 +106,7 @@ class Inspection:
     labels: LabelCounts
     threshold: float | None
     n_own_thresholds: int
+    stream: dict[str, Any] | None
 
     @property
     def n_nodes(self) -> int:
@@ -150,6 +154,7 @@ def inspect(model: SavedModel, memory: dict[str, int], n: int) -> Inspection:
         labels=_label_counts(state, n),
         threshold=None if model.thresholds is None else model.thresholds.value,
         n_own_thresholds=0 if model.thresholds is None else len(model.thresholds.labels),
+        stream=None if model.stream is None else model.stream.summary(),
     )
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ from oplt.doubts import LabelDoubts
 from oplt.errors import InvalidInputError, InvalidParameterError
 from oplt.labels import LabelOperation, OnlineLabels
 from oplt.params import Settings
+from oplt.persistence import SavedModel
 from oplt.predictor import Predictor, State
 from oplt.thresholds import Thresholds
 from oplt.validation import (
@@ -46,6 +47,7 @@ class OnlineLearner(Predictor):
 
     _core: _Core
     _settings: Settings
+    _paired: Callable[[Callable[[], SavedModel]], SavedModel] | None = None  # set by `oplt.streams` while it learns
 
     def _start(self, settings: Settings, core: _Core, threads: int) -> None:
         self._settings = settings
@@ -62,6 +64,10 @@ class OnlineLearner(Predictor):
 
     def _state(self) -> State:
         return self._core.snapshot()
+
+    def _saved(self) -> SavedModel:
+        """Return what is written to a file: the model and its position in a stream, both of the same moment."""
+        return super()._saved() if self._paired is None else self._paired(super()._saved)
 
     def _memory(self) -> dict[str, int]:
         return _core.memory_parts(self._core)
@@ -296,13 +302,17 @@ class OnlineLearner(Predictor):
         )
 
     def _learn(self, rows: NamedRows | Texts, labels: NamedLabels, weights: FloatArray | None) -> None:
-        if isinstance(rows, NamedRows) and rows.origin is Origin.ARRAY and len(rows):
-            self._kinds.n_columns = rows.n_columns
-        if isinstance(rows, Texts) and rows.further is not None:
-            self._doubts.look_at_further(rows.further)
+        self._note_kind(rows)
         chunk = _CHUNK if isinstance(rows, NamedRows) and isinstance(rows.names, list) else max(len(rows), 1)
         for begin in range(0, len(rows), chunk):
             end = min(begin + chunk, len(rows))
             y = labels.chunk(begin, end)
             w = None if weights is None else weights[begin:end]
             self._core.learn(rows.chunk(begin, end).to_core(), y.indptr, y.names, w, self._threads)
+
+    def _note_kind(self, rows: NamedRows | Texts) -> None:
+        """Remember what later rows are compared with."""
+        if isinstance(rows, NamedRows) and rows.origin is Origin.ARRAY and len(rows):
+            self._kinds.n_columns = rows.n_columns
+        if isinstance(rows, Texts) and rows.further is not None:
+            self._doubts.look_at_further(rows.further)

@@ -295,7 +295,9 @@ class OnlinePLT(OnlineLearner):
                 hint="Open it with PLT.load to predict.",
             )
         core = _core.OnlineModel(saved.settings.to_core(), saved.state)
-        return cls._of(saved.settings, core, threads, saved.thresholds)
+        model = cls._of(saved.settings, core, threads, saved.thresholds)
+        model._stream = saved.stream
+        return model
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _from_bytes, (type(self), persistence.to_bytes(self._saved()), self._threads)

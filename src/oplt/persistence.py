@@ -16,16 +16,17 @@ import stat
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Thread
-from typing import IO
+from typing import IO, NamedTuple
 
 from oplt import _core
 from oplt.checks import Flag
 from oplt.declarations import declared
 from oplt.errors import InvalidInputError, ModelFormatError, OpltError
 from oplt.params import BatchSettings, Settings
+from oplt.stream_state import StreamState
 from oplt.thresholds import Thresholds
 
 if os.name == "posix":
@@ -33,10 +34,12 @@ if os.name == "posix":
 
 __all__ = [
     "MODEL",
+    "SUBTREES",
     "TREE",
     "SavedModel",
     "fingerprint",
     "from_bytes",
+    "opened",
     "part_sizes",
     "read",
     "replacing",
@@ -57,6 +60,7 @@ class Kind:
 
 
 MODEL = Kind("model", b"OPLTMODL", "PLT.load")
+SUBTREES = "subtrees"  # the kind of the settings in a file that has only a part of a model
 TREE = Kind("tree", b"oplt-tree ", "oplt.tree.load")
 
 _VERIFY = Flag()
@@ -73,24 +77,38 @@ class SavedModel:
     state: _core.ModelState
     only_predicts: bool = False
     thresholds: Thresholds | None = None
+    stream: StreamState | None = None
 
 
 def _encoded(model: SavedModel) -> bytes:
     kind = "online" if isinstance(model.settings, Settings) else "batch"
     header = {"kind": kind, "only_predicts": model.only_predicts, "settings": asdict(model.settings)}
     tuned = {} if model.thresholds is None else {"thresholds": model.thresholds.to_dict()}
-    return json.dumps({**header, **tuned}, sort_keys=True).encode()
+    stream = {} if model.stream is None else {"stream": model.stream.to_dict()}
+    return json.dumps({**header, **tuned, **stream}, sort_keys=True).encode()
 
 
-def _decoded(encoded: bytes) -> tuple[AnySettings, bool, Thresholds | None]:
+class _Header(NamedTuple):
+    settings: AnySettings
+    only_predicts: bool
+    thresholds: Thresholds | None
+    stream: StreamState | None
+
+
+def _decoded(encoded: bytes) -> _Header:
     try:
         header = json.loads(encoded)
+        if header["kind"] == SUBTREES:
+            _refuse_part()
         kind = {"online": Settings, "batch": BatchSettings}[header["kind"]]
         given = header["settings"]
         unknown = set(given) - {one.name for one in declared(kind)}
         known = kind(**{name: value for name, value in given.items() if name not in unknown})
         only_predicts = bool(header["only_predicts"])
         thresholds = Thresholds.from_dict(header["thresholds"]) if "thresholds" in header else None
+        stream = StreamState.from_dict(header["stream"]) if "stream" in header else None
+    except ModelFormatError:
+        raise
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         why = f": {error}" if isinstance(error, OpltError) else ""
         raise ModelFormatError(
@@ -110,12 +128,15 @@ def _decoded(encoded: bytes) -> tuple[AnySettings, bool, Thresholds | None]:
             "the file does not say by which learner its classifiers were trained",
             hint="Train the model again.",
         )
-    return known, only_predicts, thresholds
+    return _Header(known, only_predicts, thresholds, stream)
 
 
 def fingerprint(model: SavedModel) -> str:
-    """Return a digest of the whole state. Only equal models have equal digests."""
-    return model.state.checksum(_encoded(model)).hex()
+    """Return a digest of the whole state. Only equal models have equal digests.
+
+    Where a model stands in a stream is not part of it: a model that has learned the same examples otherwise is equal.
+    """
+    return model.state.checksum(_encoded(replace(model, stream=None))).hex()
 
 
 def to_bytes(model: SavedModel) -> bytearray:
@@ -147,12 +168,12 @@ def write_in_background(model: SavedModel, path: Path) -> Future[None]:
     return future
 
 
-def read(path: Path, *, verify: bool) -> SavedModel:
+def read(path: Path, *, verify: bool, may_be_cut: bool = False) -> SavedModel:
     """Load a model file. Large parts stay in the mapped file until they are modified."""
     verify = _VERIFY("verify", verify)
     try:
         with path.open("rb") as file:
-            return _loaded(_opened(file), verify=verify)
+            return _loaded(opened(file), verify=verify, may_be_cut=may_be_cut)
     except ModelFormatError as error:
         located = error.at(str(path))
         raise (located.with_hint(_RESTORE) if error.code == "model-damaged" else located) from None
@@ -161,7 +182,7 @@ def read(path: Path, *, verify: bool) -> SavedModel:
 def part_sizes(path: Path) -> dict[str, int]:
     """Return the size in bytes of each part of a model file: features, labels, trees, ranking and others."""
     with path.open("rb") as file:
-        arrays = _opened(file).sizes()
+        arrays = opened(file).sizes()
     parts: dict[str, int] = {}
     for name, n_bytes in arrays.items():
         part = name.partition("/")[0]
@@ -176,18 +197,30 @@ def from_bytes(content: bytes | bytearray, *, verify: bool = True) -> SavedModel
     return _loaded(_core.ModelFile.copy(content), verify=verify)
 
 
-def _opened(file: IO[bytes]) -> _core.ModelFile:
+def opened(file: IO[bytes]) -> _core.ModelFile:
+    """Open the arrays of a model file."""
     begin = file.read(len(MODEL.magic))
     if begin != MODEL.magic:
         _refuse_kind(begin + file.read(16))
     return _core.ModelFile.map(file.fileno()) if _core.CAN_MAP else _core.ModelFile.copy(begin + file.read())
 
 
-def _loaded(file: _core.ModelFile, *, verify: bool) -> SavedModel:
+def _loaded(file: _core.ModelFile, *, verify: bool, may_be_cut: bool = False) -> SavedModel:
     if verify:
         file.verify()
-    settings, only_predicts, thresholds = _decoded(file.array("settings"))
-    return SavedModel(settings, _core.ModelState.load(file, settings.to_load(), verify), only_predicts, thresholds)
+    header = _decoded(file.array("settings"))
+    state = _core.ModelState.load(file, header.settings.to_load(), verify)
+    if _core.is_cut(state) and not may_be_cut:
+        _refuse_part()
+    return SavedModel(header.settings, state, header.only_predicts, header.thresholds, header.stream)
+
+
+def _refuse_part() -> None:
+    raise ModelFormatError(
+        "model-of-another-kind",
+        "the file is a part of a sharded model",
+        hint="Open the folder with oplt.cluster.ShardedPLT.open; its method save writes the whole model.",
+    )
 
 
 def _refuse_kind(content: bytes | bytearray) -> None:

@@ -68,6 +68,7 @@ class PLT(Predictor):
         model._core = saved.state
         model._only_predicts = saved.only_predicts
         model._thresholds = saved.thresholds
+        model._stream = saved.stream
         model._threads = count("threads", threads)
         model._begin()
         return model
@@ -82,7 +83,7 @@ class PLT(Predictor):
         return self._core
 
     def _saved(self) -> SavedModel:
-        return SavedModel(self._settings, self._core, self._only_predicts, self._thresholds)
+        return SavedModel(self._settings, self._core, self._only_predicts, self._thresholds, self._stream)
 
     @classmethod
     @with_settings(BatchSettings)
@@ -182,7 +183,7 @@ class PLT(Predictor):
     def for_prediction(self, *, prune: float = 0.0, half: bool = False) -> Self:
         """Make a smaller copy for prediction only, without the state that training needs, such as AdaGrad accumulators.
 
-        `PLT.load` opens the file of such a copy; `OnlinePLT.load` rejects it.
+        `PLT.load` opens the file of such a copy; `OnlinePLT.load` rejects it. The copy has no position in a stream.
 
         Parameters
         ----------
@@ -202,7 +203,7 @@ class PLT(Predictor):
         True
         """
         state = self._core.for_prediction(_PRUNE("prune", prune) or 0.0, _HALF("half", half))
-        return self._of(replace(self._saved(), state=state, only_predicts=True), self._threads)
+        return self._of(replace(self._saved(), state=state, only_predicts=True, stream=None), self._threads)
 
     @overload
     def save(self, path: str | os.PathLike[str], *, wait: Literal[True] = True) -> None: ...

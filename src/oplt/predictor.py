@@ -22,6 +22,7 @@ from oplt.labels import Labels
 from oplt.params import BatchSettings, Settings, search_params
 from oplt.persistence import SavedModel
 from oplt.predictions import Predictions, named
+from oplt.stream_state import StreamState
 from oplt.text import TextFeatures
 from oplt.thresholds import Thresholds
 from oplt.tree import LabelTree
@@ -58,6 +59,7 @@ class Predictor:
     _threads: int
     _core: _Core
     _thresholds: Thresholds | None = None
+    _stream: StreamState | None = None
     _kinds: FeatureKinds
     _is_quick: bool  # the core can take single examples directly, since no Python pattern splits their texts
 
@@ -72,7 +74,7 @@ class Predictor:
 
     def _saved(self) -> SavedModel:
         """Return what is written to a file."""
-        return SavedModel(self._settings, self._state(), thresholds=self._thresholds)
+        return SavedModel(self._settings, self._state(), thresholds=self._thresholds, stream=self._stream)
 
     def predict_one(
         self,
@@ -249,8 +251,20 @@ class Predictor:
         return Predictions(named(ids, state.label_names), scores, indptr, state.n_examples)
 
     def fingerprint(self) -> str:
-        """Return a 128-bit digest of the whole state, settings included. Equal models have equal fingerprints."""
+        """Return a 128-bit digest of the whole state, settings included. Equal models have equal fingerprints.
+
+        The position in a `stream` is not part of it.
+        """
         return persistence.fingerprint(self._saved())
+
+    @property
+    def stream(self) -> StreamState | None:
+        """Where the model stands in the stream that it learns from (`oplt.streams`); None if there is none.
+
+        It is saved with the model and stays with it, whatever else the model learns, so that no message is learned
+        twice.
+        """
+        return self._saved().stream
 
     @property
     def tree(self) -> LabelTree:

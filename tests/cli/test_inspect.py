@@ -66,7 +66,7 @@ def test_keys_are_stable(tmp_path: Path) -> None:
             "n_examples",
             "n_labels",
         ),
-        *("threshold", "n_own_thresholds"),
+        *("threshold", "n_own_thresholds", "stream"),
         *(
             "n_features",
             "closed_at",

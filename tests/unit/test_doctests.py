@@ -29,6 +29,7 @@ PUBLIC = {
     name: getattr(module, name)
     for module in (
         oplt,
+        oplt.batch_prediction,
         oplt.datasets,
         oplt.drawing,
         oplt.evaluate,

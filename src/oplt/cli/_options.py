@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from oplt.cli._console import COMMAND_LINE, WrongDataError, WrongUsageError
 from oplt.cli._hints import FORMATS
@@ -34,8 +35,10 @@ __all__ = [
     "check_target",
     "data_options",
     "force_option",
+    "is_given",
     "is_live",
     "json_option",
+    "refuse_with",
     "skip_option",
     "threads_option",
     "threshold_option",
@@ -322,6 +325,19 @@ def skip_option(function: Decorated) -> Decorated:
 def force_option(function: Decorated) -> Decorated:
     """Add the option --force to a command."""
     return click.option("--force", "-f", is_flag=True, help="Overwrite an existing file.")(function)
+
+
+def is_given(name: str) -> bool:
+    """Check whether an option, given by the name of its parameter, was passed on the command line."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def refuse_with(other: str, **reasons: str) -> None:
+    """Refuse options, given by the names of their parameters, that were passed together with another one."""
+    for parameter in click.get_current_context().command.params:
+        why = reasons.get(parameter.name or "")
+        if why and is_given(parameter.name or ""):
+            raise WrongUsageError(f"{max(parameter.opts, key=len)} cannot be combined with {other}: {why}")
 
 
 def beside(target: Path, suffix: str) -> Path:

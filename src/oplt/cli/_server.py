@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from oplt.cli._console import WrongUsageError
-from oplt.cli._options import Option
+from oplt.cli._options import Option, refuse_with
 from oplt.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -72,11 +71,7 @@ def server_options(says: str) -> Callable[[Any], Any]:
 
 def refuse_with_server(**reasons: str) -> None:
     """Refuse options, given by the names of their parameters, that were passed together with --server."""
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        why = reasons.get(parameter.name or "")
-        if why and context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE:
-            raise WrongUsageError(f"{max(parameter.opts, key=len)} cannot be combined with --server: {why}")
+    refuse_with("--server", **reasons)
 
 
 def refuse_model(path: str) -> str:

@@ -134,6 +134,22 @@ def _learnt(found: Inspection) -> list[tuple[str, str]]:
         ("nodes", f"{found.n_nodes:,} ({trees})"),
         ("weights", f"{found.n_weights:,}"),
         *tuned,
+        *([] if found.stream is None else _stream(found.stream, found.n_examples)),
+    ]
+
+
+def _stream(stream: dict[str, Any], n_examples: int) -> list[tuple[str, str]]:
+    counts = [f"{stream['n_learned']:,} learned"]
+    counts += [f"{stream[f'n_{what}']:,} {what}" for what in ("refused", "expired", "waiting") if stream[f"n_{what}"]]
+    others = n_examples - stream["n_learned"]
+    if others > 0:
+        counts.append(f"{number_of(others, 'example')} learned otherwise")
+    precision = ", ".join(f"P@{k} {stream[f'P@{k}']:.3f}" for k in (1, 3, 5))
+    scored = f"{precision} ({number_of(stream['n_scored'], 'prediction')})"
+    return [
+        ("stream", f"{stream['source']}, up to message {stream['position'] or 'none'}"),
+        ("messages", f"{stream['n_messages']:,}: {', '.join(counts)}"),
+        *([("progressive", scored)] if stream["n_scored"] else []),
     ]
 
 

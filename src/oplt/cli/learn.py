@@ -14,7 +14,8 @@ from pathlib import Path
 import click
 
 from oplt.cli._checkpoint import Checkpoint, learn_command_of
-from oplt.cli._console import command_line, is_quiet, note, print_json, quiet_option
+from oplt.cli._console import WrongUsageError, command_line, is_quiet, note, print_json, quiet_option
+from oplt.cli._from_stream import StreamOptions, learn_from_stream, refuse_without_stream, stream_options
 from oplt.cli._learning import Interrupted, Updater, exit_if_unusable, interruptible
 from oplt.cli._lock import locked
 from oplt.cli._options import (
@@ -65,7 +66,8 @@ __all__ = ["command"]
     default=600,
     show_default=True,
     help="Save a checkpoint every N seconds; 0 disables it. When reading standard input, each checkpoint overwrites"
-    " the model. With files, it goes to FILE.partial, and rerunning the same command resumes from there.",
+    " the model. With files, it goes to FILE.partial, and rerunning the same command resumes from there."
+    " With --from, the default is 30.",
 )
 @click.option(
     "--wait",
@@ -83,6 +85,7 @@ __all__ = ["command"]
     help="A name for what is sent. The server does not learn the same file again, unless it is sent with another key."
     "  [default: none; examples from standard input always count]",
 )
+@stream_options
 @data_options()
 def command(
     model_path: Path | None,
@@ -97,6 +100,7 @@ def command(
     server: str | None,
     token_file: Path | None,
     key: str | None,
+    streams: StreamOptions,
     data: DataOptions,
 ) -> None:
     """Update a saved model with more examples, whose labels may be new to it.
@@ -106,6 +110,7 @@ def command(
       tail -n +1 -f log.jsonl | oplt learn tags.oplt -
       oplt learn tags.oplt today.jsonl --out tags-new.oplt
       oplt learn --server http://127.0.0.1:8000 today.jsonl
+      oplt learn tags.oplt --from redis://localhost/tickets
 
     The model file is replaced once all examples have been learned; until then it stays unchanged. Standard input cannot
     be read twice, so when reading from it, the model is also saved every ten minutes (--checkpoint). On Ctrl-C or
@@ -114,7 +119,18 @@ def command(
 
     With --server, an interrupted command can be repeated, also after a file has grown: examples that the server has
     already received from the same file are not learned again.
+
+    With --from, the command runs until it is stopped, and saves the model every 30 seconds (--checkpoint). After any
+    crash, the same command continues where the model was saved: each message is learned exactly once.
     """
+    if streams.source is not None:
+        expect_argument("model_path", model_path)
+        assert model_path is not None  # noqa: S101 (checked just now)
+        if data_paths:
+            raise WrongUsageError(f"--from cannot be combined with DATA: {data_paths[0]}")
+        learn_from_stream(model_path, streams, data, every=checkpoint, wait=wait, threads=threads, as_json=as_json)
+        return
+    refuse_without_stream()
     if server is not None:
         _send(_data_for_server(model_path, data_paths), data, skip, server, token_file, key, as_json=as_json)
         return

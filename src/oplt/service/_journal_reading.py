@@ -72,6 +72,19 @@ class JournalReading:
         found = self._query("SELECT min(position) FROM records")[0][0]
         return int(found) if found else self.last + 1
 
+    @property
+    def id_in_file(self) -> str:
+        """The id of the journal, which no other one has."""
+        found = self._query("SELECT value FROM meta WHERE name = 'id'")
+        if not found:
+            raise self._damaged(LookupError("it has no id"))
+        return str(found[0][0])
+
+    @property
+    def last_in_file(self) -> int:
+        """The position of the last record, if another process writes the file; 0 if there is none."""
+        return int(self._query("SELECT max(position) FROM records")[0][0] or 0)
+
     def read(self, after: int, limit: int = 1000) -> list[Record]:
         """Read up to `limit` records that follow a position.
 
@@ -107,6 +120,13 @@ class JournalReading:
                 lambda: self._last > after or self._is_closing or (until_released and self._is_released), timeout
             )
             return self._last > after
+
+    def close_readers(self) -> None:
+        """Close all connections that read."""
+        for connection in self._readers:
+            connection.close()
+        self._readers.clear()
+        self._local = threading.local()
 
     def release_readers(self) -> None:
         """Let nobody wait for records any more, because the server is about to stop."""

@@ -49,9 +49,9 @@ class Folder:
             self.close()
             raise JournalError(
                 "folder-in-use",
-                "another process serves this folder",
+                "another process uses this folder",
                 where=str(path),
-                hint="Stop it first; a model is served by one process.",
+                hint="Stop it first: one process at a time can use it.",
             ) from None
 
     def close(self) -> None:

@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "forest/top_search.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace oplt {
+
+namespace {
+
+/// The search for one row.
+struct TopRow {
+  FoundLabels found;
+  std::vector<FoundNode> open;  // nodes to be searched or, in a beam search, expanded
+};
+
+constexpr auto more_probable_node = [](const FoundNode& a, const FoundNode& b) {
+  return more_probable({a.key, a.node.scored.probability}, {b.key, b.node.scored.probability});
+};
+
+/// Begins at the root: offers its children that are leaves, and opens the others, most probable first.
+TopRow start(const Plt& top, RowView x, const SearchParams& params, NodeScratch& scratch, std::size_t number) {
+  TopRow row{FoundLabels(params.top_k, params.threshold), {}};
+  const LabelTree& tree = top.tree();
+  const Real root = top.root_probability(x, scratch);
+  const std::span<const Real> probabilities = top.child_probabilities(LabelTree::kRoot, x, scratch);
+  const std::span<const NodeId> children = tree.children(LabelTree::kRoot);
+  for (std::uint32_t i = 0; i < children.size(); ++i) {
+    const NodeId child = children[i];
+    const Real probability = root * probabilities[i];
+    if (!row.found.wants(probability)) {
+      continue;
+    }
+    if (!tree.is_leaf(child)) {
+      if (params.filter == nullptr || params.filter->allows_below(number, child)) {
+        row.open.push_back({{i, {LabelTree::kRoot, probability}}, child, kNone});
+      }
+    } else if (const LabelId label = tree.node(child).label; params.filter == nullptr || params.filter->allows(label)) {
+      row.found.offer({label, probability});
+    }
+  }
+  std::sort(row.open.begin(), row.open.end(), more_probable_node);
+  return row;
+}
+
+/// Moves the open nodes that select(node) selects to queries, one for each shard; drops those that are not wanted.
+template <class Select>
+void ask(TopRow& row, std::uint32_t number, const Subtrees& subtrees, std::vector<ShardQuery>& queries, Select select) {
+  const auto begin = static_cast<std::ptrdiff_t>(queries.size());
+  std::erase_if(row.open, [&](const FoundNode& open) {
+    if (!row.found.wants(open.node.scored.probability)) {
+      return true;
+    }
+    if (!select(open)) {
+      return false;
+    }
+    const std::uint32_t shard = subtrees.shard_of(open.node.subtree);
+    auto query = std::find_if(queries.begin() + begin, queries.end(),
+                              [&](const ShardQuery& each) { return each.shard == shard; });
+    if (query == queries.end()) {
+      queries.push_back({shard, number, row.found.least(), {}});
+      query = queries.end() - 1;
+    }
+    query->nodes.push_back(open.node);
+    return true;
+  });
+}
+
+/// Two rounds: the labels of the best shard make most others unnecessary.
+void search_exactly(const Plt& top, std::span<const RowView> rows, const SearchParams& params,
+                    std::span<TopRow> found) {
+  Subtrees& subtrees = top.subtrees();
+  for (const bool is_first : {true, false}) {
+    std::vector<ShardQuery> queries;
+    for (std::uint32_t i = 0; i < found.size(); ++i) {
+      const std::uint32_t best = found[i].open.empty() ? 0 : subtrees.shard_of(found[i].open.front().node.subtree);
+      ask(found[i], i, subtrees, queries,
+          [&](const FoundNode& open) { return !is_first || subtrees.shard_of(open.node.subtree) == best; });
+    }
+    const std::vector<ShardFound> answers = subtrees.search(rows, queries, params, false);
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      for (const FoundLabel& label : answers[i].labels) {
+        found[queries[i].row].found.offer(label.scored);
+      }
+    }
+  }
+}
+
+/// Sorts a level by probability, and reduces it to the beam.
+void choose_beam(std::vector<FoundNode>& level, std::size_t beam) {
+  std::sort(level.begin(), level.end(), more_probable_node);
+  level.resize(std::min(beam, level.size()));
+}
+
+/// Adds the answer of another shard about the same row.
+void append(ShardFound& all, const ShardFound& more) {
+  const auto offset = static_cast<std::uint32_t>(all.nodes.size());
+  const auto moved = [&](std::uint32_t parent) { return parent == kNone ? kNone : parent + offset; };
+  for (const FoundNode& node : more.nodes) {
+    all.nodes.push_back({node.node, node.key, moved(node.parent)});
+  }
+  for (const FoundLabel& label : more.labels) {
+    all.labels.push_back({label.scored, moved(label.parent)});
+  }
+}
+
+/// Takes over what the shards have found below the beam of a row. If they have looked ahead, the beam of the next level
+/// is chosen first: only what is below it counts.
+void take(const ShardFound& answer, std::size_t beam, bool ahead, TopRow& row) {
+  std::vector<bool> is_in_beam(answer.nodes.size());
+  if (ahead) {
+    std::vector<FoundNode> level;
+    for (std::uint32_t i = 0; i < answer.nodes.size(); ++i) {
+      if (answer.nodes[i].parent == kNone) {
+        level.push_back({answer.nodes[i].node, answer.nodes[i].key, i});
+      }
+    }
+    choose_beam(level, beam);
+    for (const FoundNode& node : level) {
+      is_in_beam[node.parent] = true;
+    }
+  }
+  for (const FoundLabel& label : answer.labels) {
+    if (label.parent == kNone || is_in_beam[label.parent]) {
+      row.found.offer(label.scored);
+    }
+  }
+  for (const FoundNode& node : answer.nodes) {
+    if (ahead ? node.parent != kNone && is_in_beam[node.parent] : node.parent == kNone) {
+      row.open.push_back(node);
+    }
+  }
+}
+
+// Up to this many rows, a beam search looks ahead: for few rows, the number of rounds counts more than the work.
+constexpr std::size_t kFewRows = 16;
+
+/// A round for each level, or for two. `numbers` are those of the rows to be searched for.
+void search_beam(const Plt& top, std::span<const RowView> rows, const SearchParams& params,
+                 std::span<const std::uint32_t> numbers, std::span<TopRow> found) {
+  const bool ahead = numbers.size() <= kFewRows;
+  while (true) {
+    std::vector<ShardQuery> queries;
+    for (const std::uint32_t i : numbers) {
+      choose_beam(found[i].open, params.beam);
+      ask(found[i], i, top.subtrees(), queries, [](const FoundNode&) { return true; });
+    }
+    if (queries.empty()) {
+      break;
+    }
+    const std::vector<ShardFound> answers = top.subtrees().search(rows, queries, params, ahead);
+    std::vector<ShardFound> by_row(rows.size());
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      append(by_row[queries[i].row], answers[i]);
+    }
+    for (const std::uint32_t i : numbers) {
+      take(by_row[i], params.beam, ahead, found[i]);
+    }
+  }
+}
+
+}  // namespace
+
+LabelsOfRows search_top(const Plt& top, std::span<const RowView> rows, const SearchParams& params, NodeScratch& scratch,
+                        std::size_t number) {
+  std::vector<TopRow> found;
+  for (const RowView& x : rows) {
+    found.push_back(start(top, x, params, scratch, number));
+  }
+  if (params.beam == 0) {
+    search_exactly(top, rows, params, found);
+  } else {
+    std::vector<std::uint32_t> numbers(rows.size());
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    SearchParams asked = params;
+    search_beam(top, rows, asked, numbers, found);
+    while (asked.beam < top.n_labels()) {
+      std::erase_if(numbers, [&](std::uint32_t i) { return !is_short(found[i].found, params); });
+      if (numbers.empty()) {
+        break;
+      }
+      asked.beam *= kWiderBeam;
+      for (const std::uint32_t i : numbers) {
+        found[i] = start(top, rows[i], asked, scratch, number);
+      }
+      search_beam(top, rows, asked, numbers, found);
+    }
+  }
+  LabelsOfRows result;
+  for (TopRow& row : found) {
+    result.push_back(std::move(row.found).sorted());
+  }
+  return result;
+}
+
+}  // namespace oplt

@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: The oplt developers
+// SPDX-License-Identifier: MIT
+#include "shards/shard.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/helper_pool.hpp"
+
+namespace oplt {
+
+namespace {
+
+constexpr const char* kPositions = "subtrees/positions";
+
+std::string prefix_of(std::uint32_t position) { return "subtrees/" + std::to_string(position); }
+
+/// A node to be expanded for a query.
+struct Expansion {
+  SubtreeNode node;
+  std::uint32_t query;
+  std::uint32_t index;  // among the nodes found for the query; kNone if the query has it
+};
+
+constexpr auto by_node = [](const Expansion& a, const Expansion& b) {
+  return std::tie(a.node.subtree, a.node.scored.node, a.query) < std::tie(b.node.subtree, b.node.scored.node, b.query);
+};
+
+/// Of the elements from `begin` on, keeps only the n best.
+template <class T, class Better>
+void keep_best(std::vector<T>& all, std::size_t begin, std::size_t n, Better better_one) {
+  if (begin + n < all.size()) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto end = first + static_cast<std::ptrdiff_t>(n);
+    std::nth_element(first, end, all.end(), better_one);
+    all.erase(end, all.end());
+  }
+}
+
+/// Reduces what has been found for each query to the best nodes, and returns these.
+std::vector<Expansion> best_nodes(std::vector<ShardFound>& found, std::size_t beam) {
+  std::vector<Expansion> best;
+  for (std::uint32_t i = 0; i < found.size(); ++i) {
+    std::vector<FoundNode>& nodes = found[i].nodes;
+    keep_best(nodes, 0, beam, [](const FoundNode& a, const FoundNode& b) {
+      return more_probable({a.key, a.node.scored.probability}, {b.key, b.node.scored.probability});
+    });
+    for (std::uint32_t j = 0; j < nodes.size(); ++j) {
+      best.push_back({nodes[j].node, i, j});
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+void save(const SubtreeSet& subtrees, ArrayWriter& out) {
+  std::vector<std::uint32_t> positions;
+  for (const auto& [position, plt] : subtrees) {
+    positions.push_back(position);
+    plt.save(out, prefix_of(position));
+  }
+  out.put<std::uint32_t>(kPositions, positions);
+}
+
+SubtreeSet load_subtrees(const ArrayReader& in, Link link) {
+  SubtreeSet subtrees;
+  for (const std::uint32_t position : in.get<std::uint32_t>(kPositions)) {
+    subtrees.emplace(position, Plt::load(in, prefix_of(position), link));
+  }
+  return subtrees;
+}
+
+LabelFilter filter_for(const FilterIds& ids, const SubtreeSet& subtrees) {
+  std::vector<const LabelTree*> trees;
+  for (const auto& [position, plt] : subtrees) {
+    trees.push_back(&plt.tree());
+  }
+  return {ids, trees};
+}
+
+void Shard::add(std::uint32_t position, Plt subtree) {
+  expect_format(subtree.is_subtree(), "a shard got something that is not a subtree");
+  const auto [learner, is_new] = learners_.try_emplace(position, params_.of_tree(0), params_.learning);
+  expect_format(is_new, "a shard got a subtree that it already has");
+  try {
+    learner->second.expect_learnable(subtree);
+  } catch (...) {
+    learners_.erase(learner);
+    throw;
+  }
+  subtrees_.emplace(position, std::move(subtree));
+}
+
+Plt Shard::remove(std::uint32_t position) {
+  Plt removed(subtree(position));
+  learners_.erase(position);
+  subtrees_.erase(position);
+  return removed;
+}
+
+const Plt& Shard::subtree(std::uint32_t position) const {
+  const auto found = subtrees_.find(position);
+  if (found == subtrees_.end()) {
+    throw InvalidInput("the shard does not have subtree " + std::to_string(position));
+  }
+  return found->second;
+}
+
+void Shard::learn(std::span<const SubtreeExample> examples, std::size_t threads) {
+  std::map<std::uint32_t, std::pair<std::vector<Example>, std::vector<NodeId>>> batches;
+  for (const SubtreeExample& each : examples) {
+    subtree(each.subtree);  // throws before anything is changed
+    auto& [batch, first_keys] = batches[each.subtree];
+    batch.push_back(each.example);
+    first_keys.push_back(each.first_key);
+  }
+  HelperPool helpers(std::max<std::size_t>(std::min(threads, examples.size()), 1) - 1);
+  for (const auto& [position, batch] : batches) {
+    learners_.at(position).learn_subtree(subtrees_.at(position), batch.first, batch.second, helpers);
+    helpers.finish();
+  }
+}
+
+/// By which filters know the subtree.
+std::size_t Shard::number_of(std::uint32_t position) const {
+  return static_cast<std::size_t>(std::distance(subtrees_.begin(), subtrees_.find(position)));
+}
+
+std::vector<ShardFound> Shard::search(std::span<const RowView> rows, std::span<const ShardQuery> queries,
+                                      const SearchParams& params, bool ahead) {
+  for (const ShardQuery& query : queries) {
+    for (const SubtreeNode& node : query.nodes) {
+      subtree(node.subtree);
+    }
+  }
+  if (params.beam == 0) {
+    return search_exactly(rows, queries, params);
+  }
+  std::vector<ShardFound> found(queries.size());
+  std::vector<Expansion> level;
+  for (std::uint32_t i = 0; i < queries.size(); ++i) {
+    for (const SubtreeNode& node : queries[i].nodes) {
+      level.push_back({node, i, kNone});
+    }
+  }
+  for (int i = 0; i < (ahead ? 2 : 1); ++i) {
+    // In the order of the nodes: their classifiers are in the cache when the next row needs them.
+    std::sort(level.begin(), level.end(), by_node);
+    for (const Expansion& each : level) {
+      const ShardQuery& query = queries[each.query];
+      expand(each.node, each.index, rows[query.row], query.least, params, found[each.query]);
+    }
+    level = i == 0 ? best_nodes(found, params.beam) : std::vector<Expansion>();
+  }
+  return found;
+}
+
+/// In each round, every query searches below its most probable node that is left and may have a wanted label; queries
+/// for the same subtree are searched together.
+std::vector<ShardFound> Shard::search_exactly(std::span<const RowView> rows, std::span<const ShardQuery> queries,
+                                              const SearchParams& params) {
+  std::vector<RowSearch> searches;
+  for (const ShardQuery& query : queries) {
+    searches.push_back({rows[query.row], FoundLabels(params.top_k, query.least), {}, {}});
+  }
+  for (std::size_t round = 0;; ++round) {
+    std::map<std::uint32_t, std::vector<std::size_t>> by_subtree;
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      const std::vector<SubtreeNode>& nodes = queries[i].nodes;
+      if (round < nodes.size() && searches[i].found.wants(nodes[round].scored.probability)) {
+        searches[i].open = {nodes[round].scored};
+        by_subtree[nodes[round].subtree].push_back(i);
+      }
+    }
+    if (by_subtree.empty()) {
+      break;
+    }
+    for (const auto& [position, numbers] : by_subtree) {
+      std::vector<RowSearch> together;
+      for (const std::size_t i : numbers) {
+        together.push_back(std::move(searches[i]));
+      }
+      search_on(subtrees_.at(position), together, params.filter, scratch_, number_of(position));
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        searches[numbers[i]] = std::move(together[i]);
+      }
+    }
+  }
+  std::vector<ShardFound> result(queries.size());
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    for (const ScoredLabel& label : std::move(searches[i].found).sorted()) {
+      result[i].labels.push_back({label, kNone});
+    }
+  }
+  return result;
+}
+
+/// Adds the children of a node; `index` is its place among the found nodes.
+void Shard::expand(const SubtreeNode& parent, std::uint32_t index, RowView x, Real least, const SearchParams& params,
+                   ShardFound& found) {
+  const Plt& plt = subtrees_.at(parent.subtree);
+  const LabelTree& tree = plt.tree();
+  const std::size_t number = params.filter != nullptr ? number_of(parent.subtree) : 0;
+  const std::span<const Real> probabilities = plt.child_probabilities(parent.scored.node, x, scratch_.nodes);
+  const std::span<const NodeId> children = tree.children(parent.scored.node);
+  const std::size_t n_labels = found.labels.size();
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    const ScoredNode child{children[i], parent.scored.probability * probabilities[i]};
+    if (child.probability < least) {
+      continue;
+    }
+    if (!tree.is_leaf(child.node)) {
+      if (params.filter == nullptr || params.filter->allows_below(number, child.node)) {
+        found.nodes.push_back({{parent.subtree, child}, plt.key(child.node), index});
+      }
+    } else if (const LabelId label = tree.node(child.node).label;
+               params.filter == nullptr || params.filter->allows(label)) {
+      found.labels.push_back({{label, child.probability}, index});
+    }
+  }
+  if (params.top_k > 0) {
+    keep_best(found.labels, n_labels, params.top_k,
+              [](const FoundLabel& a, const FoundLabel& b) { return better(a.scored, b.scored); });
+  }
+}
+
+}  // namespace oplt

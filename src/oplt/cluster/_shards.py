@@ -1,0 +1,301 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
+"""The shards as the router sees them: actors that may die at any time, and messages that get there nevertheless."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.exceptions import RayError, RaySystemError, RayTaskError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from oplt import __version__
+from oplt.cluster._parts import Source
+from oplt.cluster._shard import ShardActor
+from oplt.errors import OpltError
+from oplt.params import Settings
+
+__all__ = ["Shards", "expect_ray"]
+
+_log = logging.getLogger(__name__)
+
+_MOST_WAITING = 1 << 14  # bytes of messages that wait for others: a call takes as long as learning some examples
+_MOST_REPEATED = 1 << 20  # bytes of messages that a shard gets in one call when it is started again
+_MOST_CALLS = 4  # calls in flight for each shard: enough to keep it busy while the router prepares the next ones
+_MOST_DEATHS = 10  # of a shard, one after the other, without an answer
+
+
+def expect_ray() -> None:
+    """Refuse to start a cluster by accident: Ray would make one that listens on all interfaces."""
+    if not ray.is_initialized():
+        raise OpltError(
+            "ray-not-running",
+            "this process is not connected to a Ray cluster",
+            hint="Call ray.init() first; see docs/howto/cluster.md for the settings that keep others out.",
+        )
+
+
+@dataclass
+class _Shard:
+    """What the router knows about a shard."""
+
+    number: int
+    sources: list[Source]  # where its subtrees are on disk
+    actor: Any = None
+    n_covered: int = 0  # messages that the files include
+    log: list[bytes] = field(default_factory=list)  # the messages after those
+    n_sent: int = 0  # of all messages
+    n_bytes_waiting: int = 0
+    in_flight: deque[Any] = field(default_factory=deque)
+    mapped: set[str] = field(default_factory=set)  # files that the actor has opened
+
+    @property
+    def positions(self) -> set[int]:
+        """The subtrees of the shard."""
+        return {position for one in self.sources for position in one.positions}
+
+    def take_waiting(self) -> tuple[int, list[bytes]]:
+        """Return the number of the first message that has not been sent, and all of these; they count as sent then."""
+        first = self.n_sent + 1
+        waiting = self.log[self.n_sent - self.n_covered :]
+        self.n_sent += len(waiting)
+        self.n_bytes_waiting = 0
+        return first, waiting
+
+
+class Shards:
+    """The shards of a model.
+
+    A shard that dies is started again from its files and gets all messages since, so callers do not notice.
+
+    Parameters
+    ----------
+    settings, threads, folder
+        As for `ShardActor`.
+    sources
+        By shard: where its subtrees are.
+    """
+
+    def __init__(self, settings: Settings, threads: int, folder: Path, sources: list[list[Source]]) -> None:
+        self._arguments = (asdict(settings), threads, str(folder))
+        self.n_rounds = 0  # of searches
+        self.n_asked = 0  # shards, in these rounds
+        self.n_restarts = 0
+        self._shards = [_Shard(number, own) for number, own in enumerate(sources)]
+        self._start_all(self._shards)
+
+    @property
+    def sources(self) -> list[list[Source]]:
+        """By shard: where its subtrees are."""
+        return [shard.sources for shard in self._shards]
+
+    @property
+    def shard_of(self) -> list[int]:
+        """By subtree: the number of its shard."""
+        places = {position: number for number, shard in enumerate(self._shards) for position in shard.positions}
+        return [places[position] for position in range(len(places))]
+
+    @property
+    def mapped_files(self) -> set[str]:
+        """The files that shards have opened, and may still read."""
+        return {file for shard in self._shards for file in shard.mapped}
+
+    def learn(self, number: int, message: bytes) -> None:
+        """Send a message to a shard, now or together with later ones."""
+        shard = self._shards[number]
+        shard.log.append(message)
+        shard.n_bytes_waiting += len(message)
+        if shard.n_bytes_waiting < _MOST_WAITING:
+            return
+        if len(shard.in_flight) >= _MOST_CALLS:
+            try:
+                ray.get(shard.in_flight.popleft())
+            except RayTaskError:
+                raise
+            except RayError as error:
+                self._restart(shard, error)  # with all messages
+                return
+        shard.in_flight.append(shard.actor.learn.remote(*shard.take_waiting()))
+
+    def search(self, queries: list[tuple[int, bytes]]) -> list[bytes]:
+        """Send queries, each after all messages to its shard, and return the answers."""
+        self.n_rounds += 1
+        self.n_asked += len(queries)
+        return self._ask([(self._shards[number], partial(self._search, query=query)) for number, query in queries])
+
+    def facts(self) -> list[dict[str, Any]]:
+        """Describe each shard, after all messages."""
+        return self._ask([(shard, partial(self._call, method="facts")) for shard in self._shards])
+
+    def sizes(self) -> dict[int, int]:
+        """Return the size of each subtree, by position."""
+        found = self._ask([(shard, partial(self._call, method="sizes")) for shard in self._shards])
+        return {position: n for one in found for position, n in one.items()}
+
+    def save(self, files: list[str]) -> None:
+        """Write each shard to a file, all at the same time. From then on, shards start from these files."""
+        self._ask([(shard, partial(self._save, file=file)) for shard, file in zip(self._shards, files, strict=True)])
+        for shard, file in zip(self._shards, files, strict=True):
+            shard.sources = [Source(file, sorted(shard.positions))]
+            shard.log, shard.n_covered = [], shard.n_sent
+
+    def move(self, sources: list[list[Source]]) -> None:
+        """Distribute the subtrees anew, perhaps to more shards or fewer. The files must include all messages."""
+        for shard in self._shards[len(sources) :]:
+            ray.kill(shard.actor)
+        self._shards = self._shards[: len(sources)]
+        for shard, own in zip(self._shards, sources, strict=False):
+            before = shard.positions
+            shard.sources = own
+            shard.mapped |= {one.file for one in own}
+            added = [Source(one.file, [p for p in one.positions if p not in before]) for one in own]
+            away = sorted(before - shard.positions)
+            try:
+                ray.get(self._call(shard, "move", (away, [one for one in added if one.positions])))
+            except RayTaskError:
+                raise
+            except RayError as error:
+                self._restart(shard, error)
+        n_before = len(self._shards)
+        new = [_Shard(number, own) for number, own in enumerate(sources[n_before:], n_before)]
+        self._shards += new
+        self._start_all(new)
+
+    def close(self) -> None:
+        """End the actors."""
+        for shard in self._shards:
+            with suppress(RayError, RaySystemError):  # the connection to Ray may have ended
+                ray.kill(shard.actor)
+
+    # Calls, and what happens if a shard dies
+
+    def _call(self, shard: _Shard, method: str, arguments: tuple[Any, ...] = ()) -> Any:
+        """Call a method after all messages."""
+        first, waiting = shard.take_waiting()
+        if waiting:
+            shard.in_flight.append(shard.actor.learn.remote(first, waiting))
+        return getattr(shard.actor, method).remote(*arguments)
+
+    def _save(self, shard: _Shard, file: str) -> Any:
+        return self._call(shard, "save", (file, shard.n_covered + len(shard.log)))
+
+    def _search(self, shard: _Shard, query: bytes) -> Any:
+        """Search after all messages, in one call instead of two."""
+        return shard.actor.search.remote(*shard.take_waiting(), query)
+
+    def _ask(self, calls: list[tuple[_Shard, Callable[[_Shard], Any]]]) -> list[Any]:
+        """Make calls at the same time, and return the results. A call is repeated if the shard dies."""
+        references = [call(shard) for shard, call in calls]
+        try:
+            answers: list[Any] = ray.get(references)  # all together, because each call of `get` takes a while
+            for shard, _ in calls:
+                self._finish(shard)
+        except RayTaskError:
+            raise
+        except RayError:
+            return [self._answer(*call, reference) for call, reference in zip(calls, references, strict=True)]
+        return answers
+
+    def _answer(self, shard: _Shard, call: Callable[[_Shard], Any], reference: Any) -> Any:
+        """Wait for the result of a call. If the shard has died, start it again and repeat the call."""
+        for attempt in range(1, _MOST_DEATHS + 1):
+            try:
+                self._finish(shard)
+                return ray.get(reference)
+            except RayTaskError:
+                raise
+            except RayError as error:
+                if attempt == _MOST_DEATHS:
+                    raise _keeps_dying(attempt, error) from error
+                self._restart(shard, error)
+                reference = call(shard)
+        return None
+
+    def _finish(self, shard: _Shard) -> None:
+        """Wait until the messages sent so far have been learned; raises if one has failed."""
+        if shard.in_flight:
+            ray.get(list(shard.in_flight))
+            shard.in_flight.clear()
+
+    def _restart(self, shard: _Shard, error: Exception) -> None:
+        _log.warning("a shard has died and is started again: %s", str(error).partition("\n")[0])
+        self.n_restarts += 1
+        with suppress(RayError):
+            ray.kill(shard.actor)
+        self._start(shard)
+
+    def _start_all(self, shards: list[_Shard]) -> None:
+        """Start shards that have no messages yet, all at the same time."""
+        references = [self._begin(shard) for shard in shards]
+        try:
+            ray.get(references)
+        except RayError:
+            for shard in shards:
+                self._start(shard)
+
+    def _start(self, shard: _Shard) -> None:
+        """Start a shard from its files and the messages since, and wait until it has learned them."""
+        for attempt in range(1, _MOST_DEATHS + 1):
+            try:
+                ray.get(self._begin(shard, attempt))
+                for number, some in _parts(*shard.take_waiting()):
+                    ray.get(shard.actor.learn.remote(number, some))
+            except RayTaskError as error:
+                raise OpltError(
+                    "shard-not-started",
+                    "a shard could not be started",
+                    got=str(error.cause),
+                    hint="All machines must see the folder of the model under the same path, and have the same oplt.",
+                ) from error
+            except RayError as error:
+                if attempt == _MOST_DEATHS:
+                    raise _keeps_dying(attempt, error) from error
+            else:
+                return
+
+    def _make_actor(self, place_number: int) -> Any:
+        """Start a process. Machines take turns, by the number of the place."""
+        alive: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+        nodes = sorted(node["NodeID"] for node in alive if node["Alive"])
+        # Not soft: Ray would then put a shard anywhere whenever it knows too little about the machine at that moment.
+        place = NodeAffinitySchedulingStrategy(nodes[place_number % len(nodes)], soft=False)
+        # A shard needs memory above all, and shares processors with whatever else the cluster does.
+        actors = ray.remote(ShardActor).options(
+            num_cpus=0, max_concurrency=1, max_restarts=0, scheduling_strategy=place
+        )
+        return actors.remote(*self._arguments)
+
+    def _begin(self, shard: _Shard, attempt: int = 1) -> Any:
+        """Let a shard open its files. Each attempt is made on another machine."""
+        shard.in_flight.clear()
+        shard.n_sent, shard.n_bytes_waiting = shard.n_covered, 0
+        shard.mapped = {one.file for one in shard.sources}
+        shard.actor = self._make_actor(shard.number + attempt - 1)
+        return shard.actor.open.remote(shard.sources, shard.n_covered, __version__)
+
+
+def _keeps_dying(n: int, error: Exception) -> OpltError:
+    return OpltError(
+        "shard-keeps-dying",
+        f"a shard died {n} times, one after the other",
+        got=str(error),
+        hint="Its machine may have too little memory, or lack oplt; use more shards, or larger machines.",
+    )
+
+
+def _parts(first: int, messages: list[bytes]) -> Iterator[tuple[int, list[bytes]]]:
+    """Cut messages into parts that are sent together, each with the number of its first message."""
+    begin, n_bytes = 0, 0
+    for end, message in enumerate(messages, 1):
+        n_bytes += len(message)
+        if n_bytes >= _MOST_REPEATED or end == len(messages):
+            yield first + begin, messages[begin:end]
+            begin, n_bytes = end, 0
