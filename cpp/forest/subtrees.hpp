@@ -28,7 +28,8 @@ struct SubtreeNode {
   ScoredNode scored;  // its number is that in the subtree
 };
 
-/// What a shard is asked about a row. Exact search: the labels below the nodes. Beam search: their children.
+/// What a shard is asked about a row. Exact search: the labels below the nodes. Beam search: their children, or all
+/// levels below them.
 struct ShardQuery {
   std::uint32_t shard;
   std::uint32_t row;
@@ -41,6 +42,10 @@ struct FoundNode {
   SubtreeNode node;
   NodeId key;            // see Plt::key()
   std::uint32_t parent;  // among the found nodes; kNone if it is a node of the query
+};
+
+inline constexpr auto more_probable_node = [](const FoundNode& a, const FoundNode& b) {
+  return more_probable({a.key, a.node.scored.probability}, {b.key, b.node.scored.probability});
 };
 
 struct FoundLabel {
@@ -70,7 +75,7 @@ class Subtrees {
   virtual void learn(std::span<const SubtreeExample> examples) = 0;
 
   /// An answer for each query. `params` are those of the search, whose filter may be null. If a beam search looks
-  /// `ahead`, the answer includes the children of the found nodes, too, whether these will be in the beam or not.
+  /// `ahead`, the answer includes, at all levels below the nodes of the query, whatever may be in the beam.
   virtual std::vector<ShardFound> search(std::span<const RowView> rows, std::span<const ShardQuery> queries,
                                          const SearchParams& params, bool ahead) = 0;
 };

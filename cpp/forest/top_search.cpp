@@ -18,10 +18,6 @@ struct TopRow {
   std::vector<FoundNode> open;  // nodes to be searched or, in a beam search, expanded
 };
 
-constexpr auto more_probable_node = [](const FoundNode& a, const FoundNode& b) {
-  return more_probable({a.key, a.node.scored.probability}, {b.key, b.node.scored.probability});
-};
-
 /// Begins at the root: offers its children that are leaves, and opens the others, most probable first.
 TopRow start(const Plt& top, RowView x, const SearchParams& params, NodeScratch& scratch, std::size_t number) {
   TopRow row{FoundLabels(params.top_k, params.threshold), {}};
@@ -108,41 +104,46 @@ void append(ShardFound& all, const ShardFound& more) {
   }
 }
 
-/// Takes over what the shards have found below the beam of a row. If they have looked ahead, the beam of the next level
-/// is chosen first: only what is below it counts.
+/// Takes over what the shards have found below the beam of a row: the next level, or, if they have looked ahead, all
+/// levels, of which only what is below the beam counts.
 void take(const ShardFound& answer, std::size_t beam, bool ahead, TopRow& row) {
-  std::vector<bool> is_in_beam(answer.nodes.size());
-  if (ahead) {
-    std::vector<FoundNode> level;
+  std::vector<bool> is_parent(answer.nodes.size());
+  const auto is_below = [&](std::uint32_t parent, bool at_start) {
+    return parent == kNone ? at_start : is_parent[parent];
+  };
+  for (bool at_start = true;; at_start = false) {
+    for (const FoundLabel& label : answer.labels) {
+      if (is_below(label.parent, at_start)) {
+        row.found.offer(label.scored);
+      }
+    }
+    std::vector<FoundNode> level;  // with their own place instead of that of their parent
     for (std::uint32_t i = 0; i < answer.nodes.size(); ++i) {
-      if (answer.nodes[i].parent == kNone) {
+      if (is_below(answer.nodes[i].parent, at_start)) {
         level.push_back({answer.nodes[i].node, answer.nodes[i].key, i});
       }
     }
+    if (!ahead || level.empty()) {
+      row.open = std::move(level);
+      return;
+    }
     choose_beam(level, beam);
+    std::fill(is_parent.begin(), is_parent.end(), false);
     for (const FoundNode& node : level) {
-      is_in_beam[node.parent] = true;
-    }
-  }
-  for (const FoundLabel& label : answer.labels) {
-    if (label.parent == kNone || is_in_beam[label.parent]) {
-      row.found.offer(label.scored);
-    }
-  }
-  for (const FoundNode& node : answer.nodes) {
-    if (ahead ? node.parent != kNone && is_in_beam[node.parent] : node.parent == kNone) {
-      row.open.push_back(node);
+      is_parent[node.parent] = true;
     }
   }
 }
 
-// Up to this many rows, a beam search looks ahead: for few rows, the number of rounds counts more than the work.
+// Up to this many rows, a beam search that is not wider than this looks ahead: for few rows, the number of rounds
+// counts more than the work, which grows with the number of shards and, in the worst case, with the square of the beam.
 constexpr std::size_t kFewRows = 16;
+constexpr std::size_t kWidestAhead = 256;
 
-/// A round for each level, or for two. `numbers` are those of the rows to be searched for.
+/// A round for each level, or for all. `numbers` are those of the rows to be searched for.
 void search_beam(const Plt& top, std::span<const RowView> rows, const SearchParams& params,
                  std::span<const std::uint32_t> numbers, std::span<TopRow> found) {
-  const bool ahead = numbers.size() <= kFewRows;
+  const bool ahead = numbers.size() <= kFewRows && params.beam <= kWidestAhead;
   while (true) {
     std::vector<ShardQuery> queries;
     for (const std::uint32_t i : numbers) {

@@ -15,7 +15,8 @@ namespace oplt {
 /// search() in a cut tree, by its top and its subtrees: the same labels and probabilities as in the whole tree.
 ///
 /// An exact search asks, for each row, first the shard of the most probable subtree, and then those whose subtrees may
-/// have a label that is among the k best. A beam search asks, for each level, the shards that have nodes of the beam.
+/// have a label that is among the k best. A beam search asks, for each level, the shards that have nodes of the beam;
+/// for few rows, it asks them about all levels at once.
 LabelsOfRows search_top(const Plt& top, std::span<const RowView> rows, const SearchParams& params, NodeScratch& scratch,
                         std::size_t number);
 

@@ -42,20 +42,53 @@ void keep_best(std::vector<T>& all, std::size_t begin, std::size_t n, Better bet
   }
 }
 
-/// Reduces what has been found for each query to the best nodes, and returns these.
-std::vector<Expansion> best_nodes(std::vector<ShardFound>& found, std::size_t beam) {
-  std::vector<Expansion> best;
-  for (std::uint32_t i = 0; i < found.size(); ++i) {
-    std::vector<FoundNode>& nodes = found[i].nodes;
-    keep_best(nodes, 0, beam, [](const FoundNode& a, const FoundNode& b) {
-      return more_probable({a.key, a.node.scored.probability}, {b.key, b.node.scored.probability});
-    });
-    for (std::uint32_t j = 0; j < nodes.size(); ++j) {
-      best.push_back({nodes[j].node, i, j});
+/// What a query has found so far, if it looks ahead: which nodes of the last level the beam of the whole search may
+/// have.
+///
+/// Other shards may have better nodes, so of the nodes here, the beam has only the most probable ones, nobody knows how
+/// many; at the next level, only the children of these compete. So a node is compared with its rivals alone: the more
+/// probable nodes whose parents are rivals of its parent, and therefore in the beam whenever its parent is. A node with
+/// as many rivals as the beam is wide cannot be in the beam. Rivals of a rival are rivals, so it is enough to count
+/// those that can be in the beam.
+class ReachableNodes {
+ public:
+  /// Removes the nodes of a new level, all after the last one, that cannot be in the beam. The others get sorted.
+  void reduce(std::vector<FoundNode>& nodes, std::size_t beam) {
+    const std::size_t begin = begin_ + rivals_.size();
+    const auto first = nodes.begin() + static_cast<std::ptrdiff_t>(begin);
+    std::sort(first, nodes.end(), more_probable_node);
+    std::vector<std::vector<bool>> rivals;
+    std::size_t end = begin;
+    for (std::size_t i = begin; i < nodes.size(); ++i) {
+      std::vector<bool> own(end - begin);
+      std::size_t n_rivals = 0;
+      for (std::size_t j = 0; j < own.size() && n_rivals < beam; ++j) {
+        own[j] = are_rivals(nodes[i].parent, nodes[begin + j].parent);
+        n_rivals += own[j] ? 1 : 0;
+      }
+      if (n_rivals < beam) {
+        own.push_back(true);
+        rivals.push_back(std::move(own));
+        nodes[end++] = nodes[i];
+      }
     }
+    nodes.resize(end);
+    begin_ = begin;
+    rivals_ = std::move(rivals);
   }
-  return best;
-}
+
+  /// The place of the level among the nodes.
+  std::size_t begin() const { return begin_; }
+
+ private:
+  /// Whether a node of the last level, by place, is in the beam whenever the other one is. All nodes of a query are.
+  bool are_rivals(std::uint32_t place, std::uint32_t rival) const {
+    return place == kNone || (rival <= place && rivals_[place - begin_][rival - begin_]);
+  }
+
+  std::size_t begin_ = 0;
+  std::vector<std::vector<bool>> rivals_;  // by node of the level: for each of the nodes up to this one
+};
 
 }  // namespace
 
@@ -149,14 +182,22 @@ std::vector<ShardFound> Shard::search(std::span<const RowView> rows, std::span<c
       level.push_back({node, i, kNone});
     }
   }
-  for (int i = 0; i < (ahead ? 2 : 1); ++i) {
+  std::vector<ReachableNodes> reachable(ahead ? queries.size() : 0);
+  while (!level.empty()) {
     // In the order of the nodes: their classifiers are in the cache when the next row needs them.
     std::sort(level.begin(), level.end(), by_node);
     for (const Expansion& each : level) {
       const ShardQuery& query = queries[each.query];
       expand(each.node, each.index, rows[query.row], query.least, params, found[each.query]);
     }
-    level = i == 0 ? best_nodes(found, params.beam) : std::vector<Expansion>();
+    level.clear();
+    for (std::uint32_t i = 0; i < reachable.size(); ++i) {
+      std::vector<FoundNode>& nodes = found[i].nodes;
+      reachable[i].reduce(nodes, params.beam);
+      for (std::size_t j = reachable[i].begin(); j < nodes.size(); ++j) {
+        level.push_back({nodes[j].node, i, static_cast<std::uint32_t>(j)});
+      }
+    }
   }
   return found;
 }
