@@ -38,27 +38,38 @@ class LocalShards:
         self._shards = [_core.Shard(self._params) for _ in range(n)]
         for number, shard in enumerate(self._shards):
             shard.add(subtrees.chosen(self._positions(number)))
-        self._waiting: list[tuple[int, bytes]] = []
-        self.n_rounds = 0
+        self._waiting: list[tuple[int, int, bytes]] = []  # a shard, the number of a question or 0, and the message
+        self._n_asked = 0
+        self._answers: dict[int, bytes] = {}
+        self.n_rounds = 0  # in which answers were waited for
         self._route()
 
     def _positions(self, number: int) -> list[int]:
         return [position for position, shard in enumerate(self._shard_of) if shard == number]
 
     def _route(self) -> None:
-        _core.route(self._model._core, self._shard_of, self._learn, self._search)
+        _core.route(self._model._core, self._shard_of, self._learn, self._ask, self._fetch)
 
     def _learn(self, shard: int, message: bytes) -> None:
-        self._waiting.append((shard, message))
+        self._waiting.append((shard, 0, message))
 
-    def _search(self, queries: list[tuple[int, bytes]]) -> list[bytes]:
-        self.n_rounds += 1
-        self._flush()
-        return [self._shards[shard].search(query) for shard, query in queries]
+    def _ask(self, shard: int, query: bytes) -> int:
+        self._n_asked += 1
+        self._waiting.append((shard, self._n_asked, query))
+        return self._n_asked
+
+    def _fetch(self, due: list[tuple[int, int]]) -> list[bytes]:
+        if self._waiting:
+            self.n_rounds += 1
+            self._flush()
+        return [self._answers.pop(number) for _, number in due]
 
     def _flush(self) -> None:
-        for shard, message in sorted(self._waiting, key=lambda each: -each[0]):  # stable: in order for each shard
-            self._shards[shard].learn(message, 1 + shard % 2)
+        for shard, number, message in sorted(self._waiting, key=lambda each: -each[0]):  # in order for each shard
+            if number:
+                self._answers[number] = self._shards[shard].search(message)
+            else:
+                self._shards[shard].learn(message, 1 + shard % 2)
         self._waiting = []
 
     def move(self, position: int, to: int) -> None:

@@ -67,7 +67,9 @@ class LocalShards:
             shard.add(subtrees.chosen(positions))
         places = {position: number for number, own in enumerate(placed) for position in own}
         self.seconds, self.n_bytes, self.n_rounds, self.n_asked = 0.0, 0, 0, 0
-        _core.route(model._core, [places[i] for i in range(len(places))], self.learn, self.search)
+        self._answers: dict[int, bytes] = {}
+        self._is_round = False
+        _core.route(model._core, [places[i] for i in range(len(places))], self.learn, self.ask, self.fetch)
 
     def learn(self, shard: int, message: bytes) -> None:
         """Deliver a message."""
@@ -76,15 +78,22 @@ class LocalShards:
         self.seconds += time.process_time() - begin
         self.n_bytes += len(message)
 
-    def search(self, queries: list[tuple[int, bytes]]) -> list[bytes]:
-        """Deliver queries."""
+    def ask(self, shard: int, query: bytes) -> int:
+        """Deliver a query."""
         begin = time.process_time()
-        answers = [self.shards[shard].search(query) for shard, query in queries]
+        answer = self.shards[shard].search(query)
         self.seconds += time.process_time() - begin
-        self.n_rounds += 1
-        self.n_asked += len(queries)
-        self.n_bytes += sum(len(query) for _, query in queries) + sum(map(len, answers))
-        return answers
+        self.n_asked += 1
+        self.n_bytes += len(query) + len(answer)
+        self._answers[self.n_asked] = answer
+        self._is_round = True
+        return self.n_asked
+
+    def fetch(self, due: list[tuple[int, int]]) -> list[bytes]:
+        """Return answers. All that were asked before come in the same round."""
+        self.n_rounds += self._is_round
+        self._is_round = False
+        return [self._answers.pop(number) for _, number in due]
 
 
 def batches(name: str, n_features: int) -> Iterator[tuple[Any, Any]]:

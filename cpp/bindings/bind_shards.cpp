@@ -36,9 +36,10 @@ namespace {
 using Positions = std::vector<std::uint32_t>;
 using Write = nb::typed<nb::callable, nb::object(nb::bytes)>;
 using SendMessage = nb::typed<nb::callable, nb::object(std::uint32_t, nb::bytes)>;
-using AskShards =
+using AskShard = nb::typed<nb::callable, std::uint64_t(std::uint32_t, nb::bytes)>;
+using FetchAnswers =
     nb::typed<nb::callable,
-              nb::typed<nb::list, nb::bytes>(nb::typed<nb::list, nb::typed<nb::tuple, std::uint32_t, nb::bytes>>)>;
+              nb::typed<nb::list, nb::bytes>(nb::typed<nb::list, nb::typed<nb::tuple, std::uint32_t, std::uint64_t>>)>;
 
 nb::bytes to_python(std::span<const std::byte> message) { return nb::bytes(message.data(), message.size()); }
 
@@ -60,11 +61,13 @@ struct PythonSubtrees {
 /// Carries messages by Python functions. Called without the GIL.
 class PythonLinks : public ShardLinks {
  public:
-  PythonLinks(SendMessage learn, AskShards search) : learn_(std::move(learn)), search_(std::move(search)) {}
+  PythonLinks(SendMessage learn, AskShard ask, FetchAnswers answers)
+      : learn_(std::move(learn)), ask_(std::move(ask)), answers_(std::move(answers)) {}
   ~PythonLinks() override {
     const nb::gil_scoped_acquire acquire;
     learn_.reset();
-    search_.reset();
+    ask_.reset();
+    answers_.reset();
   }
   PythonLinks(const PythonLinks&) = delete;
   PythonLinks& operator=(const PythonLinks&) = delete;
@@ -74,18 +77,23 @@ class PythonLinks : public ShardLinks {
     learn_(shard, to_python(message));
   }
 
-  std::vector<Message> search(std::vector<std::pair<std::uint32_t, Message>> messages) override {
+  std::uint64_t ask(std::uint32_t shard, Message message) override {
     const nb::gil_scoped_acquire acquire;
-    nb::list asked;
-    for (const auto& [shard, message] : messages) {
-      asked.append(nb::make_tuple(shard, to_python(message)));
+    return nb::cast<std::uint64_t>(ask_(shard, to_python(message)));
+  }
+
+  std::vector<Message> answers(std::span<const Ticket> tickets) override {
+    const nb::gil_scoped_acquire acquire;
+    nb::list due;
+    for (const Ticket& ticket : tickets) {
+      due.append(nb::make_tuple(ticket.shard, ticket.number));
     }
     std::vector<Message> answers;
-    for (const nb::handle answer : nb::cast<nb::list>(search_(asked))) {
+    for (const nb::handle answer : nb::cast<nb::list>(answers_(due))) {
       const std::span<const std::byte> bytes = view(nb::cast<nb::bytes>(answer));
       answers.emplace_back(bytes.begin(), bytes.end());
     }
-    if (answers.size() != messages.size()) {
+    if (answers.size() != tickets.size()) {
       throw InvalidInput("not all shards have answered");
     }
     return answers;
@@ -93,7 +101,8 @@ class PythonLinks : public ShardLinks {
 
  private:
   nb::object learn_;
-  nb::object search_;
+  nb::object ask_;
+  nb::object answers_;
 };
 
 void save_subtrees(const PythonSubtrees& subtrees, const nb::bytes& settings, const Write& write) {
@@ -222,12 +231,12 @@ void bind_shards(nb::module_& m) {
       "model"_a);
   m.def(
       "route",
-      [](OnlineModel& model, Positions shard_of, SendMessage learn, AskShards search) {
-        auto router = std::make_shared<ShardRouter>(std::make_shared<PythonLinks>(std::move(learn), std::move(search)),
-                                                    std::move(shard_of));
+      [](OnlineModel& model, Positions shard_of, SendMessage learn, AskShard ask, FetchAnswers answers) {
+        auto links = std::make_shared<PythonLinks>(std::move(learn), std::move(ask), std::move(answers));
+        auto router = std::make_shared<ShardRouter>(std::move(links), std::move(shard_of));
         without_gil([&] { model.set_subtrees(std::move(router)); });
       },
-      "model"_a, "shard_of"_a, "learn"_a, "search"_a, "Tells a cut model which shard has which subtree.");
+      "model"_a, "shard_of"_a, "learn"_a, "ask"_a, "answers"_a, "Tells a cut model which shard has which subtree.");
   m.def("is_cut", &ModelState::is_cut, "state"_a);
   m.def("joined", &joined, "state"_a, "parts"_a, "The whole model of a cut one and its subtrees.");
 }

@@ -3,10 +3,12 @@
 #include "forest/forest.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <string>
 #include <utility>
 
 #include "base/error.hpp"
+#include "forest/top_search.hpp"
 
 namespace oplt {
 
@@ -58,6 +60,11 @@ auto sum_over(const std::vector<Plt>& trees, Number number) {
 }
 
 }  // namespace
+
+LaterLabels Forest::search_later(RowView x, const SearchParams& params, SearchScratch& scratch) const {
+  assert(is_cut() && trees.size() == 1);
+  return search_top_later(first(), x, params, scratch.nodes);
+}
 
 LabelsOfRows Forest::search(std::span<const RowView> rows, const SearchParams& params, SearchScratch& scratch) const {
   if (trees.size() == 1) {

@@ -33,6 +33,10 @@ struct Forest {
   /// The same for each of several rows.
   LabelsOfRows search(std::span<const RowView> rows, const SearchParams& params, SearchScratch& scratch) const;
 
+  /// The same for a tree that is cut, as it is now; shards answer while other things go on. See search_top_later().
+  LaterLabels search_later(RowView x, const SearchParams& params, SearchScratch& scratch) const;
+  bool is_cut() const { return first().is_top(); }
+
   /// For each tree, whether it returns the label, so that search() counts its probability.
   std::vector<bool> returning(LabelId label, RowView x, const SearchParams& params, SearchScratch& scratch) const;
 

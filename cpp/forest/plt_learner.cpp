@@ -11,7 +11,10 @@ namespace oplt {
 namespace {
 
 constexpr std::size_t kOfferEvery = 64;  // examples
-constexpr NodeId kKeysOfLabel = 2;       // an inserted node and a leaf
+
+// So many that a message costs little, and so few that shards need not wait for the whole batch.
+constexpr std::size_t kPassedOnTogether = 256;
+constexpr NodeId kKeysOfLabel = 2;  // an inserted node and a leaf
 
 }  // namespace
 
@@ -62,6 +65,9 @@ void PltLearner::learn(Plt& plt, std::span<const Example> batch, std::span<const
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (plt.is_top()) {
       learn_top(plt, batch[i], static_cast<std::uint32_t>(i));
+      if (passed_on_.size() >= kPassedOnTogether) {
+        pass_on(plt);
+      }
     } else {
       extend_tree(plt, batch[i].x, batch[i].labels, first_keys.empty() ? kNone : first_keys[i]);
       update_classifiers(plt, batch[i]);
@@ -71,9 +77,7 @@ void PltLearner::learn(Plt& plt, std::span<const Example> batch, std::span<const
       n_until_offer = kOfferEvery;
     }
   }
-  if (!passed_on_.empty()) {  // before the updates here, so that all work at the same time
-    plt.subtrees().learn(passed_on_);
-  }
+  pass_on(plt);  // before the updates here, so that all work at the same time
   plt.n_updates_ += steps_.end_batch();
   plt.n_examples_ += batch.size();
 }
@@ -214,6 +218,13 @@ void PltLearner::extend_top(Plt& plt, RowView x, std::span<const LabelId> labels
   Buffer<BlockId>& block_of = plt.block_of_.write();
   block_of.own();
   block_of.resize(plt.n_nodes(), kNone);
+}
+
+void PltLearner::pass_on(Plt& plt) {
+  if (!passed_on_.empty()) {
+    plt.subtrees().learn(passed_on_);
+    passed_on_.clear();
+  }
 }
 
 /// Algorithms 4 and 7 at the top of a cut tree, as extend_tree() and update_classifiers(): updates the classifiers of

@@ -67,6 +67,7 @@ class PltLearner {
   void update_classifiers(const Plt& plt, const Example& example);
   void defer_root(const Example& example);
   void learn_top(Plt& plt, const Example& example, std::uint32_t row);
+  void pass_on(Plt& plt);
   void extend_top(Plt& plt, RowView x, std::span<const LabelId> labels);
   ChildProbabilities child_probabilities(const Plt& plt, RowView x);
   Blocks& blocks_of(Plt& plt) const { return plt.blocks_.write(); }
@@ -78,7 +79,7 @@ class PltLearner {
   std::vector<std::pair<NodeId, std::uint32_t>> on_;  // positive nodes of the example as (parent, position); of a top,
                                                       // its labels as (subtree, label)
   SpanPool<std::uint32_t> positives_;                 // of the batch: positions of the positive children
-  std::vector<SubtreeExample> passed_on_;             // of the batch, by the top of a cut tree
+  std::vector<SubtreeExample> passed_on_;             // by the top of a cut tree, soon
   SpanPool<LabelId> passed_labels_;                   // their labels
 };
 

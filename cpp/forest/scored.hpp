@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "base/types.hpp"
@@ -16,6 +17,9 @@ struct ScoredLabel {
 };
 
 using LabelsOfRows = std::vector<std::vector<ScoredLabel>>;
+
+/// The labels of a row, whenever they are there. Waits for them; called once.
+using LaterLabels = std::function<std::vector<ScoredLabel>()>;
 
 struct ScoredNode {
   NodeId node;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -59,9 +60,13 @@ struct ShardFound {
   std::vector<FoundLabel> labels;
 };
 
+/// Waits for the answers to some queries, one for each; called once.
+using ShardAnswers = std::function<std::vector<ShardFound>()>;
+
 /// The subtrees of a cut tree, wherever they are. Each is in a shard.
 ///
-/// Calls take effect in their order: a search sees all examples that were passed to learn() before.
+/// Calls take effect in their order: answers are those after all examples that were passed to learn() before, and after
+/// no others, whenever they are waited for.
 class Subtrees {
  public:
   Subtrees() = default;
@@ -74,10 +79,10 @@ class Subtrees {
   /// May return before the examples have been learnt. They are only valid during the call.
   virtual void learn(std::span<const SubtreeExample> examples) = 0;
 
-  /// An answer for each query. `params` are those of the search, whose filter may be null. If a beam search looks
+  /// Does not wait for the answers. `params` are those of the search, whose filter may be null. If a beam search looks
   /// `ahead`, the answer includes, at all levels below the nodes of the query, whatever may be in the beam.
-  virtual std::vector<ShardFound> search(std::span<const RowView> rows, std::span<const ShardQuery> queries,
-                                         const SearchParams& params, bool ahead) = 0;
+  virtual ShardAnswers ask(std::span<const RowView> rows, std::span<const ShardQuery> queries,
+                           const SearchParams& params, bool ahead) = 0;
 };
 
 }  // namespace oplt

@@ -3,6 +3,7 @@
 #include "forest/top_search.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <numeric>
 #include <utility>
@@ -77,7 +78,7 @@ void search_exactly(const Plt& top, std::span<const RowView> rows, const SearchP
       ask(found[i], i, subtrees, queries,
           [&](const FoundNode& open) { return !is_first || subtrees.shard_of(open.node.subtree) == best; });
     }
-    const std::vector<ShardFound> answers = subtrees.search(rows, queries, params, false);
+    const std::vector<ShardFound> answers = subtrees.ask(rows, queries, params, false)();
     for (std::size_t i = 0; i < queries.size(); ++i) {
       for (const FoundLabel& label : answers[i].labels) {
         found[queries[i].row].found.offer(label.scored);
@@ -153,7 +154,7 @@ void search_beam(const Plt& top, std::span<const RowView> rows, const SearchPara
     if (queries.empty()) {
       break;
     }
-    const std::vector<ShardFound> answers = top.subtrees().search(rows, queries, params, ahead);
+    const std::vector<ShardFound> answers = top.subtrees().ask(rows, queries, params, ahead)();
     std::vector<ShardFound> by_row(rows.size());
     for (std::size_t i = 0; i < queries.size(); ++i) {
       append(by_row[queries[i].row], answers[i]);
@@ -196,6 +197,23 @@ LabelsOfRows search_top(const Plt& top, std::span<const RowView> rows, const Sea
     result.push_back(std::move(row.found).sorted());
   }
   return result;
+}
+
+LaterLabels search_top_later(const Plt& top, RowView x, const SearchParams& params, NodeScratch& scratch) {
+  assert(params.beam > 0 && params.beam <= kWidestAhead && params.filter == nullptr);
+  TopRow row = start(top, x, params, scratch, 0);
+  std::vector<ShardQuery> queries;
+  choose_beam(row.open, params.beam);
+  ask(row, 0, top.subtrees(), queries, [](const FoundNode&) { return true; });
+  return [row = std::move(row), beam = params.beam,
+          answers = top.subtrees().ask({&x, 1}, queries, params, true)]() mutable {
+    ShardFound all;
+    for (const ShardFound& one : answers()) {
+      append(all, one);
+    }
+    take(all, beam, true, row);
+    return std::move(row.found).sorted();
+  };
 }
 
 }  // namespace oplt

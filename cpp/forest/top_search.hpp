@@ -20,4 +20,8 @@ namespace oplt {
 LabelsOfRows search_top(const Plt& top, std::span<const RowView> rows, const SearchParams& params, NodeScratch& scratch,
                         std::size_t number);
 
+/// A beam search for one row in the tree as it is now, whose result is waited for later: there must be no
+/// filter, and the beam must be narrow.
+LaterLabels search_top_later(const Plt& top, RowView x, const SearchParams& params, NodeScratch& scratch);
+
 }  // namespace oplt

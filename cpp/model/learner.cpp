@@ -32,9 +32,18 @@ bool observes(const ModelState& state, std::uint64_t number) {
 /// closed: then all examples count as new.
 template <class Observer>
 void watch(Observer& observer, const Forest& forest, const LabelFilter* shown, std::span<const std::uint64_t> digests,
-           const Example* observed) {
+           const Example* observed, const std::vector<ScoredLabel>* by_trees) {
   if ((digests.empty() || observer.recognise(digests)) && observed != nullptr) {
-    observer.observe(forest, shown, *observed);
+    observer.observe(forest, shown, *observed, by_trees);
+  }
+}
+
+void watch(ModelState& state, const LabelFilter* shown, std::span<const std::uint64_t> digests, const Example* observed,
+           const std::vector<ScoredLabel>* by_trees = nullptr) {
+  if (state.ranker) {
+    watch(state.ranker->write(), state.forest, shown, digests, observed, by_trees);
+  } else if (state.calibration) {
+    watch(state.calibration->write(), state.forest, shown, digests, observed, by_trees);
   }
 }
 
@@ -214,6 +223,34 @@ void Learner::check_budget(ModelState& state) {
   }
 }
 
+/// In a cut tree, a search takes as long as learning many examples, because shards are elsewhere. So the trees go on,
+/// and the ranker or the calibration observes a whole run of single examples later, when the answers have come. Nothing
+/// differs, since the trees do not depend on it, and it depends on the trees only by these answers.
+bool Learner::may_be_late(const ModelState& state, const BatchBounds& bounds, const LabelFilter* shown) const {
+  const bool is_thinned = state.ranker && late_.size() >= (*state.ranker)->n_before_thinned();
+  return bounds.observed && bounds.is_single() && state.forest.is_cut() && shown == nullptr && !is_thinned;
+}
+
+void Learner::observe_later(const ModelState& state) {
+  const RowView x = batch_.examples.front().x;
+  const SearchParams search = state.ranker ? LabelRanker::observed_search(state.forest, nullptr)
+                                           : TreeCalibration::observed_search(state.forest, nullptr);
+  LaterLabels found = state.forest.search_later(x, search, search_scratch_);
+  late_.push_back({std::exchange(batch_, {}), std::move(found)});
+}
+
+/// Observes, and remembers, what the trees have learnt already.
+void Learner::catch_up(ModelState& state) {
+  for (const Late& each : late_) {
+    const std::vector<ScoredLabel> by_trees = each.found();
+    watch(state, nullptr, each.batch.digests, &each.batch.examples.front(), &by_trees);
+    if (state.ranker) {
+      state.ranker->write().remember(each.batch.examples, !state.closed_at);
+    }
+  }
+  late_.clear();
+}
+
 /// The steps for each batch: encode, let the ranker or the calibration observe, train the trees (PltLearner::learn),
 /// let the ranker remember. While the trees are trained, helpers encode the next batch and remember this one. If a
 /// break is due, the next batch is not encoded ahead, so that all parts of the state include exactly the same examples.
@@ -223,6 +260,7 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
   HelperPool helpers(std::max<std::size_t>(std::min(threads, n), 1) - 1);
   HelperPool none(0);  // for single examples: waking a helper takes longer than learning them
   bool is_encoded = false;
+  late_.clear();  // a call that failed may have left some
   if (state.closed_at) {
     forest_.close();
   }
@@ -242,13 +280,15 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
       helpers.start([&, next](std::size_t) { encode(state, x, y, weights, next, next_); });
     }
     const Example* observed = bounds.observed ? &examples.front() : nullptr;
-    if (state.ranker) {
-      watch(state.ranker->write(), state.forest, shown, batch_.digests, observed);
-    } else if (state.calibration) {
-      watch(state.calibration->write(), state.forest, shown, batch_.digests, observed);
+    const bool is_late = may_be_late(state, bounds, shown);
+    if (is_late) {
+      observe_later(state);
+    } else {
+      catch_up(state);
+      watch(state, shown, batch_.digests, observed);
     }
     HelperPool& own_helpers = bounds.is_single() ? none : helpers;
-    if (state.ranker) {
+    if (state.ranker && !is_late) {
       own_helpers.start([&ranker = state.ranker->write(), examples, grow = !state.closed_at](std::size_t) {
         ranker.remember(examples, grow);
       });
@@ -264,12 +304,14 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
     bounds = next;
     const bool is_break = !is_encoded && between.is_due();
     if (is_break) {
+      catch_up(state);
       between.take(helpers);
     }
     if (is_break || is_check) {  // other threads may have trained meanwhile, or the history may have ended
       bounds = next_batch(state, state.n_examples(), next.begin, n);
     }
   }
+  catch_up(state);
 }
 
 namespace {

@@ -17,6 +17,8 @@
 #include "encode/named_rows.hpp"
 #include "encode/row_builder.hpp"
 #include "forest/forest_learner.hpp"
+#include "forest/scored.hpp"
+#include "forest/search.hpp"
 #include "model/model_state.hpp"
 #include "model/params.hpp"
 
@@ -114,10 +116,19 @@ class Learner {
     History::Piece recorded;             // empty if there is no history
   };
 
+  /// An observed example that the trees have learnt already, while shards search for its labels.
+  struct Late {
+    Batch batch;  // of this example
+    LaterLabels found;
+  };
+
   BatchBounds next_batch(const ModelState& state, std::uint64_t n_learnt, std::size_t begin, std::size_t n) const;
   void encode(ModelState& state, const Inputs& x, const NamedLabels& y, std::span<const Real> weights,
               const BatchBounds& bounds, Batch& batch);
   bool keeps_history(std::uint64_t n_examples) const { return n_examples <= params_.forest.history; }
+  bool may_be_late(const ModelState& state, const BatchBounds& bounds, const LabelFilter* shown) const;
+  void observe_later(const ModelState& state);
+  void catch_up(ModelState& state);
   void record(ModelState& state, bool recorded, const History::Piece& piece) const;
   void check_budget(ModelState& state);
   void describe(ModelState& state, LabelId label, const LabelDescription& description);
@@ -126,6 +137,8 @@ class Learner {
   ForestLearner forest_;
   Batch batch_;
   Batch next_;
+  std::vector<Late> late_;  // in their order; empty unless the tree is cut
+  SearchScratch search_scratch_;
   Encoder::Scratch scratch_;         // for encode()
   std::vector<NameId> label_names_;  // likewise
   std::vector<LabelId> label_ids_;   // likewise

@@ -241,9 +241,20 @@ std::vector<double> LabelRanker::first_scores(const Scratch& scratch) const {
   return scores;
 }
 
-void LabelRanker::observe(const Forest& forest, const LabelFilter* shown, const Example& example) {
-  const SearchParams first_search = first_tree_search(forest, shown);
-  if (!find_first(example.x, forest.search(example.x, first_search, scratch_.search), shown, scratch_)) {
+SearchParams LabelRanker::observed_search(const Forest& forest, const LabelFilter* shown) {
+  return first_tree_search(forest, shown);
+}
+
+std::uint64_t LabelRanker::n_before_thinned() const { return kThinnedEvery - 1 - n_looked_at_ % kThinnedEvery; }
+
+void LabelRanker::observe(const Forest& forest, const LabelFilter* shown, const Example& example,
+                          const std::vector<ScoredLabel>* by_trees) {
+  std::vector<ScoredLabel> found;
+  if (by_trees == nullptr) {
+    found = forest.search(example.x, observed_search(forest, shown), scratch_.search);
+    by_trees = &found;
+  }
+  if (!find_first(example.x, *by_trees, shown, scratch_)) {
     return;  // rank() answers with base rates for such a row
   }
   calibration_.learn(first_judged(scratch_), example.labels, scratch_.context);

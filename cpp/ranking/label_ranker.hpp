@@ -54,7 +54,13 @@ class LabelRanker {
   /// Trains the ranking on an example that the tree and the memory have not learnt yet. Some examples are used a second
   /// time with some of their features removed, to learn how far to trust the scores of rows with few known features.
   /// Labels that are not `shown` are no candidates; null if all are shown.
-  void observe(const Forest& forest, const LabelFilter* shown, const Example& example);
+  /// `by_trees` are the labels of observed_search(), before the trees have learnt the example; null: searches for them.
+  void observe(const Forest& forest, const LabelFilter* shown, const Example& example,
+               const std::vector<ScoredLabel>* by_trees = nullptr);
+  static SearchParams observed_search(const Forest& forest, const LabelFilter* shown);
+  /// The number of next calls of observe() that certainly do not use an example a second time, which takes another
+  /// search.
+  std::uint64_t n_before_thinned() const;
 
   /// See PassDetector.
   bool recognise(std::span<const std::uint64_t> digests) { return passes_.recognise(digests); }

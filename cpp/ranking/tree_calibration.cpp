@@ -52,9 +52,14 @@ bool TreeCalibration::observes(std::uint64_t number) {
   return number % period < kRun;
 }
 
-void TreeCalibration::observe(const Forest& forest, const LabelFilter* shown, const Example& example) {
+SearchParams TreeCalibration::observed_search(const Forest& /*forest*/, const LabelFilter* shown) {
+  return {.top_k = kBest, .threshold = 0, .beam = kBeam, .filter = shown};
+}
+
+void TreeCalibration::observe(const Forest& forest, const LabelFilter* shown, const Example& example,
+                              const std::vector<ScoredLabel>* by_trees) {
   const std::vector<ScoredLabel> best =
-      forest.search(example.x, {.top_k = kBest, .threshold = 0, .beam = kBeam, .filter = shown}, scratch_);
+      by_trees != nullptr ? *by_trees : forest.search(example.x, observed_search(forest, shown), scratch_);
   const double sum = together(best);
   for (const ScoredLabel& found : best) {
     model_.observe({1.0, std::max(kLeastLogOdds, log_odds(found.probability)), sum},

@@ -34,7 +34,11 @@ class TreeCalibration {
   static bool observes(std::uint64_t number);
 
   /// Learns from an example that the trees have not learned yet.
-  void observe(const Forest& forest, const LabelFilter* shown, const Example& example);
+  /// `by_trees` are the labels of observed_search(), before the trees have learned the example; null: searches for
+  /// them.
+  void observe(const Forest& forest, const LabelFilter* shown, const Example& example,
+               const std::vector<ScoredLabel>* by_trees = nullptr);
+  static SearchParams observed_search(const Forest& forest, const LabelFilter* shown);
 
   /// See PassDetector.
   bool recognise(std::span<const std::uint64_t> digests) { return passes_.recognise(digests); }

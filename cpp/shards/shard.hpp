@@ -45,7 +45,7 @@ class Shard {
   /// Learns examples of its subtrees, in order. If it throws, the shard is unusable.
   void learn(std::span<const SubtreeExample> examples, std::size_t threads);
 
-  /// See Subtrees::search().
+  /// See Subtrees::ask().
   std::vector<ShardFound> search(std::span<const RowView> rows, std::span<const ShardQuery> queries,
                                  const SearchParams& params, bool ahead);
 

@@ -17,34 +17,37 @@ void ShardRouter::learn(std::span<const SubtreeExample> examples) {
   }
 }
 
-std::vector<ShardFound> ShardRouter::search(std::span<const RowView> rows, std::span<const ShardQuery> queries,
-                                            const SearchParams& params, bool ahead) {
+ShardAnswers ShardRouter::ask(std::span<const RowView> rows, std::span<const ShardQuery> queries,
+                              const SearchParams& params, bool ahead) {
   std::map<std::uint32_t, std::vector<std::size_t>> by_shard;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     by_shard[queries[i].shard].push_back(i);
   }
   const FilterIds filter = params.filter != nullptr ? params.filter->ids() : FilterIds{};
-  std::vector<std::pair<std::uint32_t, Message>> messages;
-  for (const auto& [shard, numbers] : by_shard) {
+  std::vector<Ticket> tickets;
+  std::vector<std::vector<std::size_t>> numbers;  // of the queries, by ticket
+  for (auto& [shard, own_numbers] : by_shard) {
     std::vector<ShardQuery> own;
-    for (const std::size_t i : numbers) {
+    for (const std::size_t i : own_numbers) {
       own.push_back(queries[i]);
     }
-    messages.emplace_back(shard, encode(rows, own, params, filter, ahead));
+    tickets.push_back({shard, links_->ask(shard, encode(rows, own, params, filter, ahead))});
+    numbers.push_back(std::move(own_numbers));
   }
-  std::vector<ShardFound> found(queries.size());
-  if (messages.empty()) {
-    return found;
-  }
-  const std::vector<Message> answers = links_->search(std::move(messages));
-  std::size_t next = 0;
-  for (const auto& [shard, numbers] : by_shard) {
-    std::vector<ShardFound> own = decode_found(ArrayReader(answers[next++], nullptr));
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      found[numbers[i]] = std::move(own.at(i));
+  return [links = links_, n = queries.size(), tickets = std::move(tickets), numbers = std::move(numbers)] {
+    std::vector<ShardFound> found(n);
+    if (tickets.empty()) {
+      return found;
     }
-  }
-  return found;
+    const std::vector<Message> answers = links->answers(tickets);
+    for (std::size_t i = 0; i < tickets.size(); ++i) {
+      std::vector<ShardFound> own = decode_found(ArrayReader(answers[i], nullptr));
+      for (std::size_t j = 0; j < numbers[i].size(); ++j) {
+        found[numbers[i][j]] = std::move(own.at(j));
+      }
+    }
+    return found;
+  };
 }
 
 }  // namespace oplt

@@ -13,6 +13,12 @@
 
 namespace oplt {
 
+/// What is due from a shard.
+struct Ticket {
+  std::uint32_t shard;
+  std::uint64_t number;
+};
+
 /// Carries messages to shards. For each shard, messages must arrive in the order of the calls.
 class ShardLinks {
  public:
@@ -24,8 +30,11 @@ class ShardLinks {
   /// Sends SentExamples. Need not wait until they have been learnt.
   virtual void learn(std::uint32_t shard, Message message) = 0;
 
-  /// Sends SentQueries to shards, and waits for the answers, which are in the same order.
-  virtual std::vector<Message> search(std::vector<std::pair<std::uint32_t, Message>> messages) = 0;
+  /// Sends SentQueries. Need not wait for the answer. Returns a number by which to get it.
+  virtual std::uint64_t ask(std::uint32_t shard, Message message) = 0;
+
+  /// Waits for answers, which are in the same order. Each is fetched once.
+  virtual std::vector<Message> answers(std::span<const Ticket> tickets) = 0;
 };
 
 /// Routes what concerns a subtree to the shard that has it.
@@ -37,8 +46,8 @@ class ShardRouter : public Subtrees {
 
   std::uint32_t shard_of(std::uint32_t subtree) const override { return shard_of_[subtree]; }
   void learn(std::span<const SubtreeExample> examples) override;
-  std::vector<ShardFound> search(std::span<const RowView> rows, std::span<const ShardQuery> queries,
-                                 const SearchParams& params, bool ahead) override;
+  ShardAnswers ask(std::span<const RowView> rows, std::span<const ShardQuery> queries, const SearchParams& params,
+                   bool ahead) override;
 
  private:
   std::shared_ptr<ShardLinks> links_;

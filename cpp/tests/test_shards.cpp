@@ -4,6 +4,7 @@
 // A tree that is cut into shards learns and finds, bit for bit, what the whole tree does.
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,7 +28,7 @@ namespace {
 
 using Stream = std::vector<test::StreamExample>;
 
-/// Shards in this process, which get real messages. The messages to learn wait, in different orders, until a search.
+/// Shards in this process, which get real messages. Messages wait, in different orders, until an answer is needed.
 class LocalShards : public ShardLinks {
  public:
   LocalShards(const ModelParams& params, std::size_t n) {
@@ -37,27 +38,31 @@ class LocalShards : public ShardLinks {
     }
   }
 
-  void learn(std::uint32_t shard, Message message) override { waiting_[shard].push_back(std::move(message)); }
+  void learn(std::uint32_t shard, Message message) override { waiting_[shard].push_back({0, std::move(message)}); }
 
-  std::vector<Message> search(std::vector<std::pair<std::uint32_t, Message>> messages) override {
-    learn_waiting();
-    std::vector<Message> answers;
-    for (const auto& [shard, message] : messages) {
-      SentQueries sent{ArrayReader(message, nullptr)};
-      std::optional<LabelFilter> filter;
-      if (sent.filter) {
-        filter.emplace(filter_for(*sent.filter, shards[shard].subtrees()));
-        sent.params.filter = &*filter;
-      }
-      answers.push_back(encode(shards[shard].search(sent.rows.views, sent.queries, sent.params, sent.ahead)));
-    }
-    return answers;
+  std::uint64_t ask(std::uint32_t shard, Message message) override {
+    waiting_[shard].push_back({++n_asked_, std::move(message)});
+    return n_asked_;
   }
 
-  void learn_waiting() {
+  std::vector<Message> answers(std::span<const Ticket> tickets) override {
+    deliver();
+    std::vector<Message> result;
+    for (const Ticket& ticket : tickets) {
+      result.push_back(answers_.extract(ticket.number).mapped());
+    }
+    return result;
+  }
+
+  void deliver() {
     for (std::size_t i = shards.size(); i-- > 0;) {
-      for (const Message& message : std::exchange(waiting_[i], {})) {
-        shards[i].learn(SentExamples(ArrayReader(message, nullptr)).examples, 1 + i % 2);
+      for (const auto& [number, message] : std::exchange(waiting_[i], {})) {
+        const ArrayReader in(message, nullptr);
+        if (number > 0) {
+          answers_[number] = answer(shards[i], SentQueries(in));
+        } else {
+          shards[i].learn(SentExamples(in).examples, 1 + i % 2);
+        }
       }
     }
   }
@@ -65,7 +70,18 @@ class LocalShards : public ShardLinks {
   std::vector<Shard> shards;
 
  private:
-  std::vector<std::vector<Message>> waiting_;
+  static Message answer(Shard& shard, SentQueries sent) {
+    std::optional<LabelFilter> filter;
+    if (sent.filter) {
+      filter.emplace(filter_for(*sent.filter, shard.subtrees()));
+      sent.params.filter = &*filter;
+    }
+    return encode(shard.search(sent.rows.views, sent.queries, sent.params, sent.ahead));
+  }
+
+  std::vector<std::vector<std::pair<std::uint64_t, Message>>> waiting_;  // with the number of a question, or 0
+  std::uint64_t n_asked_ = 0;
+  std::map<std::uint64_t, Message> answers_;
 };
 
 /// A tree that is cut after some examples.
@@ -97,7 +113,7 @@ class CutTree {
   }
 
   Plt joined() {
-    links_->learn_waiting();
+    links_->deliver();
     std::vector<const Plt*> parts(plt_.tree().n_children(LabelTree::kRoot));
     for (const Shard& shard : links_->shards) {
       for (const auto& [position, subtree] : shard.subtrees()) {

@@ -170,3 +170,22 @@ def test_predictions_of_many_rows_do_not_depend_on_each_other() -> None:
     together = cut.predict_many(X, k=3)
     assert [cut.predict_many([x], k=3)[0] for x in X] == list(together) == list(whole.predict_many(X, k=3))
     assert np.all(np.diff(together.indptr) == 3)
+
+
+@pytest.mark.parametrize("label_memory", [0, 100])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_observed_examples_do_not_wait_one_by_one(label_memory: int, threads: int) -> None:
+    X, Y = random_stream(N, 300)
+    whole, cut = (OnlinePLT(**SMALL, label_memory=label_memory, threads=threads) for _ in range(2))
+    for model in (whole, cut):
+        model.learn_many(X[:300], Y[:300])
+    shards = LocalShards(cut, 3)
+    for model in (whole, cut):
+        model.learn_many(X[300:], Y[300:])
+    assert shards.n_rounds < 100  # of 700 examples, about half are observed
+    assert shards.fingerprint() == whole.fingerprint()
+    cut.labels.hide("l3")  # hidden labels are no candidates, so a search may have to be repeated at once
+    whole.labels.hide("l3")
+    for model in (whole, cut):
+        model.learn_many(X[:300], Y[:300])
+    assert shards.fingerprint() == whole.fingerprint()

@@ -126,7 +126,7 @@ class Router:
         self._route(self.shards)
 
     def _route(self, shards: Shards) -> None:
-        _core.route(self.model._core, shards.shard_of, shards.learn, shards.search)
+        _core.route(self.model._core, shards.shard_of, shards.learn, shards.ask, shards.fetch)
 
     def checkpoint(self) -> None:
         """Write all parts to the folder."""

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import os
 import socket
+from collections import deque
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import ray
 
@@ -15,7 +16,15 @@ from oplt import __version__, _core
 from oplt.cluster._parts import Source, subtrees_of, write_subtrees
 from oplt.params import Settings
 
-__all__ = ["ShardActor"]
+__all__ = ["Question", "ShardActor"]
+
+
+class Question(NamedTuple):
+    """A query that is answered after some messages, and before the next one."""
+
+    number: int
+    after: int  # the number of the last message before it
+    content: bytes
 
 
 class ShardActor:
@@ -59,21 +68,28 @@ class ShardActor:
             self._shard.remove(position)
         self._take(sources)
 
-    def learn(self, first: int, messages: list[bytes]) -> None:
-        """Learn messages, of which the first has this number."""
+    def take(self, first: int, messages: list[bytes], questions: list[Question]) -> dict[int, bytes]:
+        """Learn messages, of which the first has this number, and answer each question between two of them."""
+        answers: dict[int, bytes] = {}
+        due = deque(questions)
+        self._answer(due, answers)
         for number, message in enumerate(messages, first):
-            if number <= self._n_learned:
-                continue
-            if number != self._n_learned + 1:
-                msg = f"message {number} came after message {self._n_learned}"
-                raise RuntimeError(msg)
-            self._shard.learn(message, self._threads)
-            self._n_learned = number
+            if number > self._n_learned:
+                self._learn(number, message)
+                self._answer(due, answers)
+        return answers
 
-    def search(self, first: int, messages: list[bytes], query: bytes) -> bytes:
-        """Learn messages, then answer a query."""
-        self.learn(first, messages)
-        return self._shard.search(query)
+    def _answer(self, due: deque[Question], answers: dict[int, bytes]) -> None:
+        while due and due[0].after == self._n_learned:
+            question = due.popleft()
+            answers[question.number] = self._shard.search(question.content)
+
+    def _learn(self, number: int, message: bytes) -> None:
+        if number != self._n_learned + 1:
+            msg = f"message {number} came after message {self._n_learned}"
+            raise RuntimeError(msg)
+        self._shard.learn(message, self._threads)
+        self._n_learned = number
 
     def save(self, file: str, n_learned: int) -> None:
         """Write all subtrees, after this number of messages, to a file in the folder."""

@@ -19,7 +19,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from oplt import __version__
 from oplt.cluster._parts import Source
-from oplt.cluster._shard import ShardActor
+from oplt.cluster._shard import Question, ShardActor
 from oplt.errors import OpltError
 from oplt.params import Settings
 
@@ -55,6 +55,9 @@ class _Shard:
     n_sent: int = 0  # of all messages
     n_bytes_waiting: int = 0
     in_flight: deque[Any] = field(default_factory=deque)
+    questions: dict[int, Question] = field(default_factory=dict)  # that have not been answered, by number
+    unsent: list[Question] = field(default_factory=list)  # of these
+    answers: dict[int, bytes] = field(default_factory=dict)  # that have not been fetched
     mapped: set[str] = field(default_factory=set)  # files that the actor has opened
 
     @property
@@ -62,13 +65,47 @@ class _Shard:
         """The subtrees of the shard."""
         return {position for one in self.sources for position in one.positions}
 
-    def take_waiting(self) -> tuple[int, list[bytes]]:
-        """Return the number of the first message that has not been sent, and all of these; they count as sent then."""
+    @property
+    def n_messages(self) -> int:
+        """The number of the last message."""
+        return self.n_covered + len(self.log)
+
+    def ask(self, question: Question) -> None:
+        """Let a question wait, behind all messages so far."""
+        self.questions[question.number] = question
+        self.unsent.append(question)
+
+    def begin_again(self) -> None:
+        """Send everything again that is not in the files, or that has not been answered."""
+        self.in_flight.clear()
+        self.unsent = list(self.questions.values())
+        self.n_sent, self.n_bytes_waiting = self.n_covered, 0
+
+    def send(self) -> None:
+        """Send what waits."""
+        if self.n_sent < self.n_messages or self.unsent:
+            self.in_flight.append(self.actor.take.remote(*self.take_waiting()))
+
+    def take_waiting(self) -> tuple[int, list[bytes], list[Question]]:
+        """Return the number of the first unsent message, all of these, and all unsent questions; they count as sent."""
         first = self.n_sent + 1
         waiting = self.log[self.n_sent - self.n_covered :]
+        questions, self.unsent = self.unsent, []
         self.n_sent += len(waiting)
         self.n_bytes_waiting = 0
-        return first, waiting
+        return first, waiting, questions
+
+    def receive(self, answers: dict[int, bytes]) -> None:
+        """Keep answers until they are fetched."""
+        for number, answer in answers.items():
+            del self.questions[number]
+            self.answers[number] = answer
+
+    def receive_all(self) -> None:
+        """Wait until everything that was sent has been learned or answered; raises if the shard has died."""
+        while self.in_flight:
+            self.receive(ray.get(self.in_flight[0]))
+            self.in_flight.popleft()
 
 
 class Shards:
@@ -86,8 +123,8 @@ class Shards:
 
     def __init__(self, settings: Settings, threads: int, folder: Path, sources: list[list[Source]]) -> None:
         self._arguments = (asdict(settings), threads, str(folder))
-        self.n_rounds = 0  # of searches
-        self.n_asked = 0  # shards, in these rounds
+        self.n_rounds = 0  # in which answers were waited for
+        self.n_asked = 0  # questions
         self.n_restarts = 0
         self._shards = [_Shard(number, own) for number, own in enumerate(sources)]
         self._start_all(self._shards)
@@ -117,19 +154,27 @@ class Shards:
             return
         if len(shard.in_flight) >= _MOST_CALLS:
             try:
-                ray.get(shard.in_flight.popleft())
+                shard.receive(ray.get(shard.in_flight.popleft()))
             except RayTaskError:
                 raise
             except RayError as error:
                 self._restart(shard, error)  # with all messages
                 return
-        shard.in_flight.append(shard.actor.learn.remote(*shard.take_waiting()))
+        shard.send()
 
-    def search(self, queries: list[tuple[int, bytes]]) -> list[bytes]:
-        """Send queries, each after all messages to its shard, and return the answers."""
-        self.n_rounds += 1
-        self.n_asked += len(queries)
-        return self._ask([(self._shards[number], partial(self._search, query=query)) for number, query in queries])
+    def ask(self, number: int, query: bytes) -> int:
+        """Send a query to a shard, together with messages. Returns a number by which to fetch the answer."""
+        self.n_asked += 1
+        self._shards[number].ask(Question(self.n_asked, self._shards[number].n_messages, query))
+        return self.n_asked
+
+    def fetch(self, due: list[tuple[int, int]]) -> list[bytes]:
+        """Return the answers to questions, given by shard and number. All that was asked before is answered, too."""
+        missing = {shard for shard, number in due if number not in self._shards[shard].answers}
+        if missing:
+            self.n_rounds += 1
+            self._finish([self._shards[shard] for shard in sorted(missing)])
+        return [self._shards[shard].answers.pop(number) for shard, number in due]
 
     def facts(self) -> list[dict[str, Any]]:
         """Describe each shard, after all messages."""
@@ -179,17 +224,11 @@ class Shards:
 
     def _call(self, shard: _Shard, method: str, arguments: tuple[Any, ...] = ()) -> Any:
         """Call a method after all messages."""
-        first, waiting = shard.take_waiting()
-        if waiting:
-            shard.in_flight.append(shard.actor.learn.remote(first, waiting))
+        shard.send()
         return getattr(shard.actor, method).remote(*arguments)
 
     def _save(self, shard: _Shard, file: str) -> Any:
-        return self._call(shard, "save", (file, shard.n_covered + len(shard.log)))
-
-    def _search(self, shard: _Shard, query: bytes) -> Any:
-        """Search after all messages, in one call instead of two."""
-        return shard.actor.search.remote(*shard.take_waiting(), query)
+        return self._call(shard, "save", (file, shard.n_messages))
 
     def _ask(self, calls: list[tuple[_Shard, Callable[[_Shard], Any]]]) -> list[Any]:
         """Make calls at the same time, and return the results. A call is repeated if the shard dies."""
@@ -197,7 +236,7 @@ class Shards:
         try:
             answers: list[Any] = ray.get(references)  # all together, because each call of `get` takes a while
             for shard, _ in calls:
-                self._finish(shard)
+                shard.receive_all()
         except RayTaskError:
             raise
         except RayError:
@@ -208,7 +247,7 @@ class Shards:
         """Wait for the result of a call. If the shard has died, start it again and repeat the call."""
         for attempt in range(1, _MOST_DEATHS + 1):
             try:
-                self._finish(shard)
+                shard.receive_all()
                 return ray.get(reference)
             except RayTaskError:
                 raise
@@ -219,11 +258,23 @@ class Shards:
                 reference = call(shard)
         return None
 
-    def _finish(self, shard: _Shard) -> None:
-        """Wait until the messages sent so far have been learned; raises if one has failed."""
-        if shard.in_flight:
-            ray.get(list(shard.in_flight))
-            shard.in_flight.clear()
+    def _finish(self, shards: list[_Shard]) -> None:
+        """Send all that waits, and wait until shards have taken it."""
+        for shard in shards:
+            shard.send()
+        try:
+            ray.get([call for shard in shards for call in shard.in_flight])  # together: each `get` takes a while
+        except RayTaskError:
+            raise
+        except RayError:
+            _log.debug("a shard has died while others were waited for")
+        for shard in shards:
+            try:
+                shard.receive_all()
+            except RayTaskError:
+                raise
+            except RayError as error:
+                self._restart(shard, error)  # it has answered everything then
 
     def _restart(self, shard: _Shard, error: Exception) -> None:
         _log.warning("a shard has died and is started again: %s", str(error).partition("\n")[0])
@@ -246,8 +297,8 @@ class Shards:
         for attempt in range(1, _MOST_DEATHS + 1):
             try:
                 ray.get(self._begin(shard, attempt))
-                for number, some in _parts(*shard.take_waiting()):
-                    ray.get(shard.actor.learn.remote(number, some))
+                for part in _parts(*shard.take_waiting()):
+                    shard.receive(ray.get(shard.actor.take.remote(*part)))
             except RayTaskError as error:
                 raise OpltError(
                     "shard-not-started",
@@ -275,8 +326,7 @@ class Shards:
 
     def _begin(self, shard: _Shard, attempt: int = 1) -> Any:
         """Let a shard open its files. Each attempt is made on another machine."""
-        shard.in_flight.clear()
-        shard.n_sent, shard.n_bytes_waiting = shard.n_covered, 0
+        shard.begin_again()
         shard.mapped = {one.file for one in shard.sources}
         shard.actor = self._make_actor(shard.number + attempt - 1)
         return shard.actor.open.remote(shard.sources, shard.n_covered, __version__)
@@ -291,11 +341,17 @@ def _keeps_dying(n: int, error: Exception) -> OpltError:
     )
 
 
-def _parts(first: int, messages: list[bytes]) -> Iterator[tuple[int, list[bytes]]]:
-    """Cut messages into parts that are sent together, each with the number of its first message."""
+def _parts(
+    first: int, messages: list[bytes], questions: list[Question]
+) -> Iterator[tuple[int, list[bytes], list[Question]]]:
+    """Cut messages into parts that are sent together, each with the number of its first message and its questions."""
     begin, n_bytes = 0, 0
     for end, message in enumerate(messages, 1):
         n_bytes += len(message)
         if n_bytes >= _MOST_REPEATED or end == len(messages):
-            yield first + begin, messages[begin:end]
+            before = [one for one in questions if one.after < first + end]
+            questions = questions[len(before) :]
+            yield first + begin, messages[begin:end], before
             begin, n_bytes = end, 0
+    if questions:  # there are no messages
+        yield first, [], questions
