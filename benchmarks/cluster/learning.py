@@ -70,11 +70,12 @@ def learn(model: Any, stream: str, n_features: int) -> Learned:
     """Learn a stream."""
     learned = Learned()
     for X, Y in batches(stream, n_features):
+        was_cut = getattr(model, "is_cut", False)
         begin = time.perf_counter()
         model.learn_many(X, Y)
         learned.seconds += time.perf_counter() - begin
         learned.last = X
-        if not getattr(model, "is_cut", False):
+        if not was_cut:  # the call that cuts the model includes the start of the shards
             learned.examples_before_cut, learned.seconds_before_cut = model.n_examples, learned.seconds
     return learned
 

@@ -7,12 +7,10 @@ Run: python benchmarks/scaling/plan.py [--constants <folder>] [--cores 8] [--net
 Prints two Markdown tables: the computed time of the measured runs beside the measurement, and a plan for 10⁶ to 10⁸
 labels. With --out, writes plan.svg. The constants are what benchmarks/cluster/parts.py and learning.py have written.
 
-An example costs the router some time, which is serial, and the shards some more, which is divided among them. Rounds
-are questions to the shards that have to be answered before the next example is learned. Costs and memory at other
-numbers of labels follow those of the measured streams: linear in the logarithm of the number of labels for times, in
-proportion for memory. The computed times are a third of the measured ones so far: a round takes longer than a call that
-does nothing, and shards wait for the router between rounds, which is not part of the model. In these streams, each
-example brings a new label and has one or two labels and 40 features.
+An example costs the router some time, which is serial, and the shards some more, which is divided among them. Calls
+cost both sides time, and in rounds the router waits for answers. Costs at other numbers of labels follow those of the
+measured streams: linear in the logarithm of the number of labels for times, in proportion for memory. In these streams,
+each example brings a new label and has one or two labels and 40 features.
 """
 
 from __future__ import annotations
@@ -24,18 +22,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+N_CORES_HERE = 2
 LABELS = [10**6, 3 * 10**6, 10**7, 3 * 10**7, 10**8]
 MACHINES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 HEAD = (
     "| labels | machines | examples/s | limited by | memory of shards, per machine | of the router"
     " | without label memory: examples/s | router |"
 )
+# As in the code: subtree examples that are passed on together, and bytes of messages that wait for others.
+PIECE, MOST_WAITING = 256, 1 << 15
+THREADS = 0.7  # of the work of so many cores: two threads learn 1.4 times as fast as one
 IMBALANCE = 1.1  # the largest shard, compared with the mean; greedy distribution of 31 subtrees and more is below this
 
 
 @dataclass(frozen=True)
 class Machines:
-    """A number of equal machines; the router has a core of the first one, the shards have the others."""
+    """A number of equal machines with a shard each; the router has a core of the first one."""
 
     number: int
     cores: int  # of each
@@ -52,6 +54,11 @@ class Costs:
     rounds: float
     label_at_router: float
     label_in_shards: float
+
+    def calls(self, n_shards: int) -> float:
+        """Return the number of calls: messages that are sent together, and questions."""
+        together = max(MOST_WAITING, PIECE * self.message / n_shards)
+        return self.message / together + self.rounds * n_shards
 
 
 @dataclass(frozen=True)
@@ -95,10 +102,11 @@ class Plan:
 def plan(constants: Constants, n_labels: int, machines: Machines) -> Plan:
     """Compute the rate, what limits it, and the memory."""
     costs = constants.at(n_labels)
-    n_cores = machines.number * machines.cores - 1  # without that of the router
+    n_cores = max(machines.number * machines.cores - 1, 1)  # without that of the router
+    calls = costs.calls(machines.number) * constants.call_cpu / 2  # each side needs half of it
     times = {
-        "router": costs.router + costs.rounds * constants.call,
-        "shards": IMBALANCE * costs.shards / max(n_cores, 1),
+        "router": costs.router + calls + costs.rounds * constants.call,
+        "shards": IMBALANCE * (costs.shards / (THREADS * n_cores) + calls / machines.number),
         "network": costs.message / machines.network if machines.number > 1 else 0.0,
     }
     slowest = max(times, key=lambda name: times[name])
@@ -113,12 +121,12 @@ def plan(constants: Constants, n_labels: int, machines: Machines) -> Plan:
 def seconds_here(constants: Constants, run: dict[str, Any], n_before: int) -> float:
     """Compute the time of a run of learning.py on two cores, which router, shards and Ray share."""
     costs = constants.at(run["labels"])
-    n = run["examples"] - n_before
     n_shards = run["shards"]
-    rounds = n * costs.rounds
-    calls = n_shards * rounds + n * costs.message / 2**20
-    work = n * (costs.router + costs.shards) + calls * constants.call_cpu
-    return max(work / 2, n * costs.router + rounds * constants.call, n * costs.shards * IMBALANCE / n_shards)
+    calls = costs.calls(n_shards) * constants.call_cpu
+    router = costs.router + calls / 2 + costs.rounds * constants.call
+    shards = IMBALANCE * (costs.shards + calls / 2) / n_shards
+    work = (costs.router + costs.shards + calls) / N_CORES_HERE
+    return float(run["examples"] - n_before) * max(router, shards, work)
 
 
 def size(n_bytes: float) -> str:

@@ -27,7 +27,7 @@ __all__ = ["Shards", "expect_ray"]
 
 _log = logging.getLogger(__name__)
 
-_MOST_WAITING = 1 << 14  # bytes of messages that wait for others: a call takes as long as learning some examples
+_MOST_WAITING = 1 << 15  # bytes of messages that wait for others: a call takes as long as learning ten examples
 _MOST_REPEATED = 1 << 20  # bytes of messages that a shard gets in one call when it is started again
 _MOST_CALLS = 4  # calls in flight for each shard: enough to keep it busy while the router prepares the next ones
 _MOST_DEATHS = 10  # of a shard, one after the other, without an answer
@@ -262,19 +262,26 @@ class Shards:
         """Send all that waits, and wait until shards have taken it."""
         for shard in shards:
             shard.send()
+        calls = [(shard, call) for shard in shards for call in shard.in_flight]
         try:
-            ray.get([call for shard in shards for call in shard.in_flight])  # together: each `get` takes a while
+            answers = ray.get([call for _, call in calls])  # all together, because each call of `get` takes a while
         except RayTaskError:
             raise
         except RayError:
-            _log.debug("a shard has died while others were waited for")
-        for shard in shards:
-            try:
-                shard.receive_all()
-            except RayTaskError:
-                raise
-            except RayError as error:
-                self._restart(shard, error)  # it has answered everything then
+            for shard in shards:
+                self._finish_one(shard)
+            return
+        for (shard, _), found in zip(calls, answers, strict=True):
+            shard.receive(found)
+            shard.in_flight.popleft()
+
+    def _finish_one(self, shard: _Shard) -> None:
+        try:
+            shard.receive_all()
+        except RayTaskError:
+            raise
+        except RayError as error:
+            self._restart(shard, error)  # it has answered everything then
 
     def _restart(self, shard: _Shard, error: Exception) -> None:
         _log.warning("a shard has died and is started again: %s", str(error).partition("\n")[0])
