@@ -13,7 +13,7 @@ import pytest
 from oplt import InvalidInputError, OnlinePLT
 from oplt.streams import Output, StreamError, StreamLearner, UnreachableError, open_sink, open_source
 from tests.streams.brokers import Broker, KafkaBroker, NatsBroker, RedisBroker
-from tests.streams.examples import bodies, body, empty, learned
+from tests.streams.examples import ListSource, bodies, body, empty, learned
 
 
 @pytest.fixture
@@ -192,6 +192,54 @@ def test_a_broker_that_is_not_there(scheme: str) -> None:
         source.open("", "")
     source.close()
     assert caught.value.where == f"{scheme}://127.0.0.1:1/stream"
+
+
+def test_sinks_are_checked_at_the_start_without_publishing(broker: Broker, stream: str, tmp_path: Path) -> None:
+    out = f"{stream}out"
+    broker.create(out)
+    broker.add(stream, bodies(0, 3))
+    for n in range(2):
+        run(empty(tmp_path, f"{n}.oplt"), broker.url(stream), dead_letters=broker.url(out))
+    assert broker.read(out) == []
+
+
+@pytest.mark.parametrize("scheme", ["redis", "nats", "kafka"])
+def test_a_sink_that_is_not_there(scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("confluent_kafka" if scheme == "kafka" else scheme)
+    monkeypatch.setattr(f"oplt.streams._{scheme}._TIMEOUT", 1.0)
+    url = f"{scheme}://127.0.0.1:1/stream"
+    with pytest.raises(UnreachableError, match=url):
+        StreamLearner(empty(tmp_path), ListSource(bodies(0, 1)), dead_letters=url)
+
+
+@pytest.mark.parametrize(
+    ("broker", "name", "code"),
+    [
+        ("redis", "string", "stream-refused"),
+        ("nats", "none", "stream-not-found"),
+        ("nats", "STREAM?subject=other", "stream-address-not-valid"),
+        ("kafka", "STREAM?partition=7", "stream-not-found"),
+    ],
+    indirect=["broker"],
+)
+def test_a_sink_that_cannot_be_written(broker: Broker, stream: str, name: str, code: str) -> None:
+    if isinstance(broker, RedisBroker):
+        broker.client().set("string", "not a stream")
+    sink = open_sink(broker.url("").partition("?")[0] + name.replace("STREAM", stream))
+    with pytest.raises(StreamError) as caught:
+        sink.check()
+    sink.close()
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("broker", ["redis"], indirect=True)
+def test_a_user_who_may_not_publish(broker: Broker, stream: str) -> None:
+    assert isinstance(broker, RedisBroker)
+    broker.client().execute_command("ACL", "SETUSER", "reader", "on", ">secret", "~*", "+@read", "+@connection")
+    sink = open_sink(broker.url(stream).replace("//", "//reader:secret@"))
+    with pytest.raises(StreamError, match="refuses a command.*xadd"):
+        sink.check()
+    sink.close()
 
 
 @pytest.mark.parametrize("broker", ["kafka"], indirect=True)

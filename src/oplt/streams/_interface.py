@@ -105,6 +105,12 @@ class Source(Protocol):
 class Sink(Protocol):
     """A stream that messages are published to."""
 
+    def check(self) -> None:
+        """Find out, before there is a message to publish, whether messages can be published. It publishes none.
+
+        Raises what `publish` raises.
+        """
+
     def publish(self, outputs: Sequence[Output]) -> None:
         """Publish messages in order, and return when the broker has acknowledged all of them.
 

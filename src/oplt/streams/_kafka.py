@@ -94,6 +94,26 @@ def _in_words(error: Any, address: Address) -> StreamError:
     )
 
 
+def _partition(address: Address) -> int | None:
+    given = address.options.get("partition")
+    if given is not None and not given.isdecimal():
+        raise StreamError(
+            "stream-address-not-valid", "partition must be a number", where=address.shown, got=repr(given)
+        )
+    return None if given is None else int(given)
+
+
+def _partitions(metadata: Any, address: Address) -> list[int]:
+    """Return the partitions of the topic, among which is the chosen one, if there is any."""
+    topic = metadata.topics[address.name]
+    if topic.error is not None:
+        raise KafkaException(topic.error)
+    partition = _partition(address)
+    if partition is not None and partition not in topic.partitions:
+        raise KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION))
+    return sorted(topic.partitions)
+
+
 def _digest(body: bytes) -> str:
     return hashlib.blake2b(body, digest_size=12).hexdigest()
 
@@ -109,21 +129,13 @@ class KafkaSource:
     def __init__(self, address: Address) -> None:
         self._address = address
         self._settings = _settings(address)
-        self._partition = self._chosen()
+        self._partition = _partition(address)
         self.name = f"kafka {address.name}/{self._partition or 0}"
         self._consumer: Any = None
         self._held: list[Any] = []  # a message that was read to find out whether it is the expected one
         self._next = 0
         self._error: Any = None
         self._skip_lost = False
-
-    def _chosen(self) -> int | None:
-        given = self._address.options.get("partition")
-        if given is not None and not given.isdecimal():
-            raise StreamError(
-                "stream-address-not-valid", "partition must be a number", where=self._address.shown, got=repr(given)
-            )
-        return None if given is None else int(given)
 
     def open(self, position: str, proof: str, *, skip_lost: bool = False) -> None:
         """Connect, and continue after a position."""
@@ -162,10 +174,7 @@ class KafkaSource:
             self._error = error
 
     def _expect_partition(self) -> None:
-        topic = self._metadata().topics[self._address.name]
-        if topic.error is not None:
-            raise KafkaException(topic.error)
-        partitions = sorted(topic.partitions)
+        partitions = _partitions(self._metadata(), self._address)
         if self._partition is None and len(partitions) != 1:
             raise StreamError(
                 "stream-not-ordered",
@@ -173,8 +182,6 @@ class KafkaSource:
                 where=self._address.shown,
                 hint="Choose one for each model, with ?partition=0, or use a topic with a single partition.",
             )
-        if self._partition is not None and self._partition not in partitions:
-            raise KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION))
 
     def _metadata(self) -> Any:
         """Ask for the partitions. A broker that is not there is noticed by the callback, long before the time is up."""
@@ -304,15 +311,25 @@ class KafkaSink:
         self._address = address
         self._producer: Any = None
         self._errors: list[Any] = []
-        self._fixed = {"partition": int(address.options["partition"])} if "partition" in address.options else {}
+        partition = _partition(address)
+        self._fixed = {} if partition is None else {"partition": partition}
+
+    def check(self) -> None:
+        """Check that the topic exists, and the partition."""
+        with _telling(self._address):
+            self._connect()
+            _partitions(self._producer.list_topics(self._address.name, timeout=_TIMEOUT), self._address)
+
+    def _connect(self) -> None:
+        if self._producer is None:
+            own = {"enable.idempotence": True, "linger.ms": 0, "message.timeout.ms": int(_TIMEOUT * 1000)}
+            self._producer = Producer({**_settings(self._address), **own})
 
     def publish(self, outputs: Sequence[Output]) -> None:
         """Publish messages."""
         self._errors.clear()
         with _telling(self._address):
-            if self._producer is None:
-                own = {"enable.idempotence": True, "linger.ms": 0, "message.timeout.ms": int(_TIMEOUT * 1000)}
-                self._producer = Producer({**_settings(self._address), **own})
+            self._connect()
             for output in outputs:
                 self._produce(output)
             left = self._producer.flush(_TIMEOUT + 1)

@@ -145,6 +145,7 @@ class StreamLearner:
             self._sinks = [open_sink(one) if isinstance(one, str) else one for one in (dead_letters, publish)]
             for sink in filter(None, self._sinks):
                 opened.callback(sink.close)
+                sink.check()
             self._open_source(state)
             self._opened = opened.pop_all()  # close them at the end, not here
         self._n_saved = state.n_messages
@@ -196,8 +197,8 @@ class StreamLearner:
     def run(self, *, until_end: bool = False) -> None:
         """Learn from the stream until `stop` is called, then save.
 
-        If a broker does not answer, it is asked again, without limit. If a message or the source is the cause of an
-        error, the model has been saved as it was before. `run` can be called again.
+        If a broker does not answer any more, it is asked again, without limit. If a message or the source is the cause
+        of an error, the model has been saved as it was before. `run` can be called again.
 
         Parameters
         ----------

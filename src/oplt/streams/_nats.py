@@ -274,25 +274,49 @@ class NatsSink:
         self._connection = _Connection(address)
         self._subject = address.options.get("subject")
 
+    def check(self) -> None:
+        """Check that the stream exists and has the subject."""
+        self._connection.run(self._check())
+
+    async def _check(self) -> None:
+        jetstream = await self._connection.jetstream()
+        info = await jetstream.stream_info(self._address.name)
+        subject = await self._found_subject()
+        try:
+            found = await jetstream.find_stream_name_by_subject(subject)
+        except NotFoundError:
+            found = None
+        if found != self._address.name:
+            raise StreamError(
+                "stream-address-not-valid",
+                f"the stream has the subjects {', '.join(info.config.subjects or [])}, but not {subject}",
+                where=self._address.shown,
+                hint="Add ?subject=NAME to the address, with a subject of the stream.",
+            )
+
     def publish(self, outputs: Sequence[Output]) -> None:
         """Publish messages."""
         for begin in range(0, len(outputs), _TOGETHER):
             self._connection.run(self._publish(outputs[begin : begin + _TOGETHER]))
 
     async def _publish(self, outputs: Sequence[Output]) -> None:
-        jetstream = await self._connection.jetstream()
-        if self._subject is None:
-            info = await jetstream.stream_info(self._address.name)
-            self._subject = self._only(info.config.subjects or [])
+        jetstream, subject = await self._connection.jetstream(), await self._found_subject()
         sent = [
             jetstream.publish(
-                self._subject, one.body, stream=self._address.name, headers={"Nats-Msg-Id": one.key}, timeout=_TIMEOUT
+                subject, one.body, stream=self._address.name, headers={"Nats-Msg-Id": one.key}, timeout=_TIMEOUT
             )
             for one in outputs
         ]
         for answer in await asyncio.gather(*sent, return_exceptions=True):
             if isinstance(answer, BaseException):
                 raise answer
+
+    async def _found_subject(self) -> str:
+        if self._subject is None:
+            jetstream = await self._connection.jetstream()
+            info = await jetstream.stream_info(self._address.name)
+            self._subject = self._only(info.config.subjects or [])
+        return self._subject
 
     def _only(self, subjects: Sequence[str]) -> str:
         if len(subjects) != 1 or "*" in subjects[0] or ">" in subjects[0]:

@@ -216,6 +216,16 @@ class RedisSink:
         self._address = address
         self._client = _connect(address)
 
+    def check(self) -> None:
+        """Check that the server takes messages."""
+        with _telling(self._address):
+            self._client.xlen(self._address.name)  # refused if it is something other than a stream
+            try:
+                self._client.xadd(self._address.name, {_FIELD: b""}, id=_BEGIN)
+            except redis.ResponseError as error:  # no entry can have this id, but all else is checked before it
+                if "must be greater" not in str(error):
+                    raise
+
     def publish(self, outputs: Sequence[Output]) -> None:
         """Publish messages."""
         with _telling(self._address):
