@@ -301,3 +301,46 @@ def test_a_sink_of_redis_must_not_have_messages_of_others(broker: Broker, stream
     with pytest.raises(StreamError, match="has other messages"):
         sink.publish([Output("5", b"5", "s/5")])
     sink.close()
+
+
+def outputs(begin: int, end: int) -> list[Output]:
+    return [Output(str(n), body(position=str(n)), f"s/{n}") for n in range(begin, end)]
+
+
+@pytest.mark.parametrize("broker", ["redis"], indirect=True)
+def test_outputs_that_were_removed_are_not_published_again(broker: Broker, stream: str) -> None:
+    assert isinstance(broker, RedisBroker)
+    sink = open_sink(broker.url(stream))
+    sink.publish(outputs(0, 5))
+    broker.client().xtrim(stream, maxlen=3, approximate=False)
+    broker.client().xdel(stream, "4-0")
+    sink.publish(outputs(0, 6))
+    assert [json.loads(one)["position"] for one in broker.read(stream)] == ["2", "4", "5"]
+    broker.client().xtrim(stream, maxlen=0)
+    sink.publish(outputs(3, 7))
+    assert [json.loads(one)["position"] for one in broker.read(stream)] == ["6"]
+    broker.add(stream, [b"of somebody else"])
+    with pytest.raises(StreamError, match="has other messages"):
+        sink.publish(outputs(4, 5))
+    sink.close()
+
+
+@pytest.mark.parametrize("broker", ["redis"], indirect=True)
+def test_a_redis_stream_that_does_not_exist(broker: Broker, stream: str, tmp_path: Path) -> None:
+    broker.add(stream, bodies(0, 3))
+    for name in (f"{stream}x", f"1/{stream}"):
+        with pytest.raises(StreamError, match="there is no stream called") as caught:
+            run(empty(tmp_path), broker.url(name))
+        assert caught.value.code == "stream-not-found"
+
+
+@pytest.mark.parametrize("broker", ["redis"], indirect=True)
+def test_the_database_is_part_of_the_name(broker: Broker, stream: str, tmp_path: Path) -> None:
+    path = empty(tmp_path)
+    broker.add(stream, bodies(0, 3))
+    assert run(path, broker.url(f"0/{stream}")).n_examples == 3
+    assert run(path, broker.url(stream)).n_examples == 3
+    with pytest.raises(InvalidInputError, match=f"'redis 0/{stream}'.*'redis 1/{stream}'"):
+        run(path, broker.url(f"1/{stream}"))
+    with pytest.raises(StreamError, match="must be the number of a database, got 'one'"):
+        open_source(broker.url(f"one/{stream}"))
