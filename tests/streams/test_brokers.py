@@ -152,9 +152,42 @@ def test_a_single_deleted_message_is_an_error(broker: Broker, stream: str, tmp_p
         broker.client().xdel(stream, broker.client().xrange(stream)[15][0])
     elif isinstance(broker, NatsBroker):
         broker.call(lambda jetstream: jetstream.delete_msg(stream, 16))
-    with pytest.raises(StreamError, match="deleted"):
+    with pytest.raises(StreamError, match="has lost message 16,|deleted"):
         run(path, broker.url(stream))
     assert run(path, broker.url(stream), skip_lost=True).n_examples == 19
+
+
+@pytest.mark.parametrize("broker", ["redis", "nats"], indirect=True)
+def test_deleted_messages_at_the_end_are_an_error(broker: Broker, stream: str, tmp_path: Path) -> None:
+    path = empty(tmp_path)
+    broker.add(stream, bodies(0, 10))
+    run(path, broker.url(stream))
+    broker.add(stream, bodies(10, 12))
+    if isinstance(broker, RedisBroker):
+        broker.client().xdel(stream, *[one for one, _ in broker.client().xrange(stream)[10:]])
+    elif isinstance(broker, NatsBroker):
+        for sequence in (11, 12):
+            broker.call(lambda jetstream, n=sequence: jetstream.delete_msg(stream, n))  # type: ignore[misc]
+    with pytest.raises(StreamError, match="has lost messages 11 to 12,|deleted"):
+        run(path, broker.url(stream))
+    with StreamLearner(path, broker.url(stream), skip_lost=True) as learner:
+        learner.run(until_end=True)
+        broker.add(stream, bodies(10, 15))
+        learner.run(until_end=True)
+        assert learner.model.fingerprint() == learned(15).fingerprint()
+
+
+@pytest.mark.parametrize("broker", ["nats"], indirect=True)
+@pytest.mark.parametrize("retention", ["interest", "workqueue"])
+def test_a_nats_stream_that_removes_messages(broker: Broker, retention: str) -> None:
+    assert isinstance(broker, NatsBroker)
+    name = f"s{uuid.uuid4().hex[:12]}"
+    broker.call(lambda jetstream: jetstream.add_stream(name=name, subjects=[name], retention=retention))
+    source = open_source(broker.url(name))
+    with pytest.raises(StreamError, match=f"got the retention policy {retention}") as caught:
+        source.open("", "")
+    source.close()
+    assert caught.value.code == "stream-not-kept"
 
 
 @pytest.mark.parametrize("broker", ["redis", "nats"], indirect=True)

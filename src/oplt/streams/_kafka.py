@@ -19,7 +19,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from oplt.streams._address import Address
-from oplt.streams._interface import START, Message, Output, StreamError, UnreachableError, messages_lost
+from oplt.streams._interface import START, Message, Output, StreamError, UnreachableError, lost_between, messages_lost
 
 __all__ = ["KafkaSink", "KafkaSource", "make_sink", "make_source"]
 
@@ -160,7 +160,7 @@ class KafkaSource:
             return
         last = int(position)
         if first > last + 1:
-            self._lose(f"the messages from {last + 1:,} to {first - 1:,} were removed before they were learned", first)
+            self._lose(lost_between(last + 1, first - 1), first)
         elif end < last + 1:
             self._lose(f"the topic ends before {end:,}, but the model has learned up to {last:,}", end)
         elif first == last + 1:
