@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from pathlib import Path
 
@@ -306,6 +307,56 @@ def test_another_message_at_the_offset_is_noticed(broker: Broker, stream: str, t
             run(path, other.url(stream))
     finally:
         other.kill()
+
+
+@pytest.mark.parametrize("broker", ["kafka"], indirect=True)
+def test_a_topic_that_ends_before_the_position(broker: Broker, stream: str, tmp_path: Path) -> None:
+    path = empty(tmp_path)
+    broker.add(stream, bodies(0, 10))
+    run(path, broker.url(stream))
+    other = KafkaBroker(tmp_path)
+    other.start()
+    try:
+        other.add(stream, bodies(10, 15))
+        with pytest.raises(StreamError, match="the topic ends before 5, but the model has learned up to 9: it was cr"):
+            run(path, other.url(stream))
+        assert run(path, other.url(stream), skip_lost=True).fingerprint() == learned(15).fingerprint()
+        other.add(stream, bodies(15, 20))
+        assert run(path, other.url(stream)).fingerprint() == learned(20).fingerprint()
+    finally:
+        other.kill()
+
+
+def fill(broker: Broker, stream: str) -> None:
+    """Add eight messages, so many bytes that the mock broker, which keeps 5 MB, removes the first ones."""
+    broker.add(stream, [body(features={"a": 1.0}, labels=["x"], more="x" * 900_000) for _ in range(8)])
+
+
+@pytest.mark.parametrize("broker", ["kafka"], indirect=True)
+def test_messages_that_kafka_removed_before_the_start(broker: Broker, stream: str, tmp_path: Path) -> None:
+    path = empty(tmp_path)
+    broker.add(stream, bodies(0, 10))
+    run(path, broker.url(stream))
+    fill(broker, stream)
+    with pytest.raises(StreamError, match="has lost message"):
+        StreamLearner(path, broker.url(stream))
+    assert 10 < run(path, broker.url(stream), skip_lost=True).n_examples < 18
+
+
+@pytest.mark.parametrize("broker", ["kafka"], indirect=True)
+def test_messages_that_kafka_removes_while_they_are_read(broker: Broker, stream: str, tmp_path: Path) -> None:
+    path = empty(tmp_path)
+    broker.add(stream, bodies(0, 10))
+    url = f"{broker.url(stream)}&queued.max.messages.kbytes=1"  # so that no more than these are read in advance
+    learners = [StreamLearner(path, url, skip_lost=skip, every=0) for skip in (False, True)]
+    time.sleep(0.5)
+    fill(broker, stream)
+    with learners[1] as learner:
+        learner.run(until_end=True)
+        assert learner.state.position == "17"
+        assert learner.state.n_learned < 18
+    with learners[0] as learner, pytest.raises(StreamError, match="has lost message"):
+        learner.run(until_end=True)
 
 
 @pytest.mark.parametrize("broker", ["redis", "kafka"], indirect=True)
