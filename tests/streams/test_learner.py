@@ -110,6 +110,26 @@ def test_bad_messages(bad: bytes, code: str, tmp_path: Path) -> None:
     assert letter["message"] == bad.decode()
 
 
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (body(features={"a": 1}), "there are no labels, and no 'id' by which they could come later, got the fields 'f"),
+        (body(labels=["x"]), "there is no input, and no 'id' of an earlier message that the labels are for"),
+        (body(Body="A", Tags=["x"]), "there is neither 'labels' nor 'label', got the fields 'Body', 'Tags'"),
+    ],
+)
+def test_a_missing_id_is_named(bad: bytes, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        run(empty(tmp_path), ListSource([bad]))
+
+
+def test_a_single_message_is_counted_in_the_singular(tmp_path: Path) -> None:
+    told: list[str] = []
+    run(empty(tmp_path), ListSource(bodies(0, 1)), tell=told.append)
+    assert told[0].startswith("Saved at message 1: 1 message, 1 learned;")
+    assert told[0].endswith("(1 prediction).")
+
+
 def test_labels_may_come_later(tmp_path: Path) -> None:
     path, sink = empty(tmp_path), ListSink()
     late = [body(id=n, features=x) for n, (x, _) in enumerate(examples()[:10])]

@@ -12,7 +12,7 @@ from oplt.files._json import object_of
 from oplt.stream_state import CUTOFFS, StreamState, Waiting
 from oplt.streams._interface import Message
 from oplt.streams._messages import Id
-from oplt.wording import briefly
+from oplt.wording import briefly, number_of
 
 __all__ = ["Ledger"]
 
@@ -96,7 +96,7 @@ class Ledger:
             raise InvalidInputError(
                 "id-unknown",
                 "no message with this 'id' waits for labels: it was not there, has had them, or is not among the last"
-                f" {self._window:,} messages or {_MOST_BYTES >> 20} MiB that wait",
+                f" {number_of(self._window, 'message')} or {_MOST_BYTES >> 20} MiB that wait",
                 got=briefly(given),
             )
         return found

@@ -67,12 +67,18 @@ class Parser:
         names = {name.casefold() for name in fields}
         has_input, has_labels = not names.isdisjoint(self._inputs), not names.isdisjoint(self._labels)
         given = _id(fields.get("id"))
-        if given is None and not (has_input and has_labels):
-            self.example(fields)  # says which field is missing
+        if given is None and not (has_input or has_labels):
+            self.example(fields)  # says which names are expected
         if not (has_input or has_labels):
             raise InvalidInputError(
                 "text-missing", "there is neither an input nor labels for an earlier one", got=fields_of(fields)
             )
+        if given is None and not has_labels:
+            what = "there are no labels, and no 'id' by which they could come later"
+            raise InvalidInputError("labels-missing", what, got=fields_of(fields))
+        if given is None and not has_input:
+            what = "there is no input, and no 'id' of an earlier message that the labels are for"
+            raise InvalidInputError("text-missing", what, got=fields_of(fields))
         return Parsed(fields, given, has_input, has_labels)
 
     def example(self, fields: dict[str, Any]) -> Example:
