@@ -29,7 +29,7 @@ class StreamState:
     Attributes
     ----------
     source
-        The name of the stream, without address and password: ``"redis tickets"``.
+        The name of the stream, without address and password: ``"redis 0/tickets"``.
     position
         The last message that the model has taken into account. ``""`` means the beginning of the stream.
     proof
@@ -51,7 +51,7 @@ class StreamState:
 
     Examples
     --------
-    >>> StreamState("redis tickets", "1700000000000-0", n_scored=4, hits=(3, 4, 4)).precision(1)
+    >>> StreamState("redis 0/tickets", "1700000000000-0", n_scored=4, hits=(3, 4, 4)).precision(1)
     0.75
     """
 
@@ -75,7 +75,7 @@ class StreamState:
 
         Examples
         --------
-        >>> StreamState("redis tickets", "1700000000000-0", n_messages=3).summary()["n_messages"]
+        >>> StreamState("redis 0/tickets", "1700000000000-0", n_messages=3).summary()["n_messages"]
         3
         """
         counts = {field.name: getattr(self, field.name) for field in fields(self) if field.name.startswith("n_")}

@@ -138,6 +138,10 @@ class RedisBroker(Broker):
     def url(self, stream: str) -> str:
         return f"redis://127.0.0.1:{self.port}/{stream}"
 
+    def create(self, stream: str) -> None:
+        self.client().xgroup_create(stream, "first", mkstream=True)
+        self.client().xgroup_destroy(stream, "first")
+
     def add(self, stream: str, bodies: Sequence[bytes]) -> None:
         pipeline = self.client().pipeline(transaction=True)
         for body in bodies:

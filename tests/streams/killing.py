@@ -23,6 +23,7 @@ from oplt.datasets import make_stream
 from tests.streams.brokers import Broker, KafkaBroker
 
 STREAM, DEAD, OUT = "tickets", "dead", "predictions"
+_PATIENCE = 120.0  # seconds in which a consumer must save or end
 
 
 class Producer:
@@ -50,7 +51,8 @@ class Producer:
     def stop(self) -> None:
         self._stop.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(_PATIENCE)
+            assert not self._thread.is_alive(), "the producer hangs"
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -147,12 +149,12 @@ class Trial:
         try:
             return self._run(n_kills, longest)
         finally:
-            self._producer.stop()
             if self._consumer is not None:
                 self._consumer.kill()
                 self._consumer.wait()
             for broker in (self._broker, self._sinks):
                 broker.kill()
+            self._producer.stop()
 
     def _run(self, n_kills: int, longest: float) -> Figures:
         self._broker.start()
@@ -197,10 +199,11 @@ class Trial:
     def _wait_for_save(self) -> None:
         """Let the consumer do something first: wait until it saves, or ends because the broker was not there."""
         before = self._path.stat().st_mtime_ns
+        deadline = time.monotonic() + _PATIENCE
         assert self._consumer is not None
         while self._path.stat().st_mtime_ns == before:
-            if self._consumer.poll() is not None:
-                raise AssertionError(self._log.read_text()[-2000:])
+            if self._consumer.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError(f"the consumer has ended, or does not save:\n{self._log.read_text()[-2000:]}")
             time.sleep(0.01)
 
     def _kill_consumer(self) -> None:
@@ -219,8 +222,8 @@ class Trial:
         """Let a last consumer learn the rest."""
         if self._consumer is not None and self._consumer.poll() is None:
             self._consumer.terminate()
-            self._consumer.wait()
-        subprocess.run(self._words("--until-end", "--quiet"), check=True)  # noqa: S603
+            self._consumer.wait(_PATIENCE)
+        subprocess.run(self._words("--until-end", "--quiet"), check=True, timeout=_PATIENCE)  # noqa: S603
         model = PLT.load(self._path)
         assert model.stream is not None
         figures = self.figures

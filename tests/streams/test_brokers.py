@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from oplt import InvalidInputError, OnlinePLT
 from oplt.streams import Output, StreamError, StreamLearner, UnreachableError, open_sink, open_source
 from tests.streams.brokers import Broker, KafkaBroker, NatsBroker, RedisBroker
-from tests.streams.examples import bodies, body, empty, learned
+from tests.streams.examples import ListSource, bodies, body, empty, learned
 
 
 @pytest.fixture
@@ -152,9 +153,42 @@ def test_a_single_deleted_message_is_an_error(broker: Broker, stream: str, tmp_p
         broker.client().xdel(stream, broker.client().xrange(stream)[15][0])
     elif isinstance(broker, NatsBroker):
         broker.call(lambda jetstream: jetstream.delete_msg(stream, 16))
-    with pytest.raises(StreamError, match="deleted"):
+    with pytest.raises(StreamError, match="has lost message 16,|deleted"):
         run(path, broker.url(stream))
     assert run(path, broker.url(stream), skip_lost=True).n_examples == 19
+
+
+@pytest.mark.parametrize("broker", ["redis", "nats"], indirect=True)
+def test_deleted_messages_at_the_end_are_an_error(broker: Broker, stream: str, tmp_path: Path) -> None:
+    path = empty(tmp_path)
+    broker.add(stream, bodies(0, 10))
+    run(path, broker.url(stream))
+    broker.add(stream, bodies(10, 12))
+    if isinstance(broker, RedisBroker):
+        broker.client().xdel(stream, *[one for one, _ in broker.client().xrange(stream)[10:]])
+    elif isinstance(broker, NatsBroker):
+        for sequence in (11, 12):
+            broker.call(lambda jetstream, n=sequence: jetstream.delete_msg(stream, n))  # type: ignore[misc]
+    with pytest.raises(StreamError, match="has lost messages 11 to 12,|deleted"):
+        run(path, broker.url(stream))
+    with StreamLearner(path, broker.url(stream), skip_lost=True) as learner:
+        learner.run(until_end=True)
+        broker.add(stream, bodies(10, 15))
+        learner.run(until_end=True)
+        assert learner.model.fingerprint() == learned(15).fingerprint()
+
+
+@pytest.mark.parametrize("broker", ["nats"], indirect=True)
+@pytest.mark.parametrize("retention", ["interest", "workqueue"])
+def test_a_nats_stream_that_removes_messages(broker: Broker, retention: str) -> None:
+    assert isinstance(broker, NatsBroker)
+    name = f"s{uuid.uuid4().hex[:12]}"
+    broker.call(lambda jetstream: jetstream.add_stream(name=name, subjects=[name], retention=retention))
+    source = open_source(broker.url(name))
+    with pytest.raises(StreamError, match=f"got the retention policy {retention}") as caught:
+        source.open("", "")
+    source.close()
+    assert caught.value.code == "stream-not-kept"
 
 
 @pytest.mark.parametrize("broker", ["redis", "nats"], indirect=True)
@@ -194,6 +228,54 @@ def test_a_broker_that_is_not_there(scheme: str) -> None:
     assert caught.value.where == f"{scheme}://127.0.0.1:1/stream"
 
 
+def test_sinks_are_checked_at_the_start_without_publishing(broker: Broker, stream: str, tmp_path: Path) -> None:
+    out = f"{stream}out"
+    broker.create(out)
+    broker.add(stream, bodies(0, 3))
+    for n in range(2):
+        run(empty(tmp_path, f"{n}.oplt"), broker.url(stream), dead_letters=broker.url(out))
+    assert broker.read(out) == []
+
+
+@pytest.mark.parametrize("scheme", ["redis", "nats", "kafka"])
+def test_a_sink_that_is_not_there(scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("confluent_kafka" if scheme == "kafka" else scheme)
+    monkeypatch.setattr(f"oplt.streams._{scheme}._TIMEOUT", 1.0)
+    url = f"{scheme}://127.0.0.1:1/stream"
+    with pytest.raises(UnreachableError, match=url):
+        StreamLearner(empty(tmp_path), ListSource(bodies(0, 1)), dead_letters=url)
+
+
+@pytest.mark.parametrize(
+    ("broker", "name", "code"),
+    [
+        ("redis", "string", "stream-refused"),
+        ("nats", "none", "stream-not-found"),
+        ("nats", "STREAM?subject=other", "stream-address-not-valid"),
+        ("kafka", "STREAM?partition=7", "stream-not-found"),
+    ],
+    indirect=["broker"],
+)
+def test_a_sink_that_cannot_be_written(broker: Broker, stream: str, name: str, code: str) -> None:
+    if isinstance(broker, RedisBroker):
+        broker.client().set("string", "not a stream")
+    sink = open_sink(broker.url("").partition("?")[0] + name.replace("STREAM", stream))
+    with pytest.raises(StreamError) as caught:
+        sink.check()
+    sink.close()
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("broker", ["redis"], indirect=True)
+def test_a_user_who_may_not_publish(broker: Broker, stream: str) -> None:
+    assert isinstance(broker, RedisBroker)
+    broker.client().execute_command("ACL", "SETUSER", "reader", "on", ">secret", "~*", "+@read", "+@connection")
+    sink = open_sink(broker.url(stream).replace("//", "//reader:secret@"))
+    with pytest.raises(StreamError, match="refuses a command.*xadd"):
+        sink.check()
+    sink.close()
+
+
 @pytest.mark.parametrize("broker", ["kafka"], indirect=True)
 def test_a_topic_with_several_partitions_needs_a_choice(broker: Broker, stream: str) -> None:
     assert isinstance(broker, KafkaBroker)
@@ -227,6 +309,56 @@ def test_another_message_at_the_offset_is_noticed(broker: Broker, stream: str, t
         other.kill()
 
 
+@pytest.mark.parametrize("broker", ["kafka"], indirect=True)
+def test_a_topic_that_ends_before_the_position(broker: Broker, stream: str, tmp_path: Path) -> None:
+    path = empty(tmp_path)
+    broker.add(stream, bodies(0, 10))
+    run(path, broker.url(stream))
+    other = KafkaBroker(tmp_path)
+    other.start()
+    try:
+        other.add(stream, bodies(10, 15))
+        with pytest.raises(StreamError, match="the topic ends before 5, but the model has learned up to 9: it was cr"):
+            run(path, other.url(stream))
+        assert run(path, other.url(stream), skip_lost=True).fingerprint() == learned(15).fingerprint()
+        other.add(stream, bodies(15, 20))
+        assert run(path, other.url(stream)).fingerprint() == learned(20).fingerprint()
+    finally:
+        other.kill()
+
+
+def fill(broker: Broker, stream: str) -> None:
+    """Add eight messages, so many bytes that the mock broker, which keeps 5 MB, removes the first ones."""
+    broker.add(stream, [body(features={"a": 1.0}, labels=["x"], more="x" * 900_000) for _ in range(8)])
+
+
+@pytest.mark.parametrize("broker", ["kafka"], indirect=True)
+def test_messages_that_kafka_removed_before_the_start(broker: Broker, stream: str, tmp_path: Path) -> None:
+    path = empty(tmp_path)
+    broker.add(stream, bodies(0, 10))
+    run(path, broker.url(stream))
+    fill(broker, stream)
+    with pytest.raises(StreamError, match="has lost message"):
+        StreamLearner(path, broker.url(stream))
+    assert 10 < run(path, broker.url(stream), skip_lost=True).n_examples < 18
+
+
+@pytest.mark.parametrize("broker", ["kafka"], indirect=True)
+def test_messages_that_kafka_removes_while_they_are_read(broker: Broker, stream: str, tmp_path: Path) -> None:
+    path = empty(tmp_path)
+    broker.add(stream, bodies(0, 10))
+    url = f"{broker.url(stream)}&queued.max.messages.kbytes=1"  # so that no more than these are read in advance
+    learners = [StreamLearner(path, url, skip_lost=skip, every=0) for skip in (False, True)]
+    time.sleep(0.5)
+    fill(broker, stream)
+    with learners[1] as learner:
+        learner.run(until_end=True)
+        assert learner.state.position == "17"
+        assert learner.state.n_learned < 18
+    with learners[0] as learner, pytest.raises(StreamError, match="has lost message"):
+        learner.run(until_end=True)
+
+
 @pytest.mark.parametrize("broker", ["redis", "kafka"], indirect=True)
 def test_the_broker_is_told_the_position_if_a_group_is_named(broker: Broker, stream: str, tmp_path: Path) -> None:
     broker.add(stream, bodies(0, 10))
@@ -253,3 +385,46 @@ def test_a_sink_of_redis_must_not_have_messages_of_others(broker: Broker, stream
     with pytest.raises(StreamError, match="has other messages"):
         sink.publish([Output("5", b"5", "s/5")])
     sink.close()
+
+
+def outputs(begin: int, end: int) -> list[Output]:
+    return [Output(str(n), body(position=str(n)), f"s/{n}") for n in range(begin, end)]
+
+
+@pytest.mark.parametrize("broker", ["redis"], indirect=True)
+def test_outputs_that_were_removed_are_not_published_again(broker: Broker, stream: str) -> None:
+    assert isinstance(broker, RedisBroker)
+    sink = open_sink(broker.url(stream))
+    sink.publish(outputs(0, 5))
+    broker.client().xtrim(stream, maxlen=3, approximate=False)
+    broker.client().xdel(stream, "4-0")
+    sink.publish(outputs(0, 6))
+    assert [json.loads(one)["position"] for one in broker.read(stream)] == ["2", "4", "5"]
+    broker.client().xtrim(stream, maxlen=0)
+    sink.publish(outputs(3, 7))
+    assert [json.loads(one)["position"] for one in broker.read(stream)] == ["6"]
+    broker.add(stream, [b"of somebody else"])
+    with pytest.raises(StreamError, match="has other messages"):
+        sink.publish(outputs(4, 5))
+    sink.close()
+
+
+@pytest.mark.parametrize("broker", ["redis"], indirect=True)
+def test_a_redis_stream_that_does_not_exist(broker: Broker, stream: str, tmp_path: Path) -> None:
+    broker.add(stream, bodies(0, 3))
+    for name in (f"{stream}x", f"1/{stream}"):
+        with pytest.raises(StreamError, match="there is no stream called") as caught:
+            run(empty(tmp_path), broker.url(name))
+        assert caught.value.code == "stream-not-found"
+
+
+@pytest.mark.parametrize("broker", ["redis"], indirect=True)
+def test_the_database_is_part_of_the_name(broker: Broker, stream: str, tmp_path: Path) -> None:
+    path = empty(tmp_path)
+    broker.add(stream, bodies(0, 3))
+    assert run(path, broker.url(f"0/{stream}")).n_examples == 3
+    assert run(path, broker.url(stream)).n_examples == 3
+    with pytest.raises(InvalidInputError, match=f"'redis 0/{stream}'.*'redis 1/{stream}'"):
+        run(path, broker.url(f"1/{stream}"))
+    with pytest.raises(StreamError, match="must be the number of a database, got 'one'"):
+        open_source(broker.url(f"one/{stream}"))

@@ -158,6 +158,7 @@ def test_the_journal_of_a_server_is_a_source_but_no_sink(tmp_path: Path) -> None
     contents = [
         Example(text="Heap overflow", labels=["a"]),
         Example(text="No", features={"f": 2.0}, labels=["b"], weight=3),
+        Example(text="No", features=[("f", 2.0), (7, 1.0)], labels=["c"]),
     ]
     journal.append([NewRecord("learn", encode(one)) for one in contents]).result()
     path = empty(tmp_path, features="text")
@@ -166,12 +167,16 @@ def test_the_journal_of_a_server_is_a_source_but_no_sink(tmp_path: Path) -> None
     twin = OnlinePLT(features="text")
     twin.learn_one("Heap overflow", ["a"])
     twin.learn_one({"text": "No", "f": 2.0}, ["b"], weight=3)
+    twin.learn_one({"text": "No", "f": 2.0, 7: 1.0}, ["c"])
     assert OnlinePLT.load(path).fingerprint() == twin.fingerprint()
     journal.append([NewRecord("rollback", b"1")]).result()
-    assert "record 3: the record is of the kind 'rollback'" in refused(*words, "--quiet")
+    assert "record 4: the record is of the kind 'rollback'" in refused(*words, "--quiet")
+    late = empty(tmp_path, "late.oplt", features="text")
+    assert "record 4: " in refused("learn", late, *words[2:], "--quiet")
+    assert OnlinePLT.load(late).n_examples == 0  # nothing that was undone
     with pytest.raises(InvalidParameterError, match="only be written by the server"):
         open_sink(f"journal:{folder / 'journal.sqlite'}")
-    journal.trim(3).result()
+    journal.trim(4).result()
     other = empty(tmp_path, "other.oplt", features="text")
     run("learn", other, "--from", f"journal:{folder}", "--until-end", code=1)
     journal.close()

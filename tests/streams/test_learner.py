@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,26 @@ def test_bad_messages(bad: bytes, code: str, tmp_path: Path) -> None:
     assert letter["message"] == bad.decode()
 
 
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (body(features={"a": 1}), "there are no labels, and no 'id' by which they could come later, got the fields 'f"),
+        (body(labels=["x"]), "there is no input, and no 'id' of an earlier message that the labels are for"),
+        (body(Body="A", Tags=["x"]), "there is neither 'labels' nor 'label', got the fields 'Body', 'Tags'"),
+    ],
+)
+def test_a_missing_id_is_named(bad: bytes, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        run(empty(tmp_path), ListSource([bad]))
+
+
+def test_a_single_message_is_counted_in_the_singular(tmp_path: Path) -> None:
+    told: list[str] = []
+    run(empty(tmp_path), ListSource(bodies(0, 1)), tell=told.append)
+    assert told[0].startswith("Saved at message 1: 1 message, 1 learned;")
+    assert told[0].endswith("(1 prediction).")
+
+
 def test_labels_may_come_later(tmp_path: Path) -> None:
     path, sink = empty(tmp_path), ListSink()
     late = [body(id=n, features=x) for n, (x, _) in enumerate(examples()[:10])]
@@ -135,6 +156,21 @@ def test_the_window_is_bounded_and_saved(tmp_path: Path) -> None:
     source.contents += [body(id=n, labels=["x"]) for n in (1, 2)]
     assert run(path, source, window=4, dead_letters=sink).n_examples == 1
     assert [one["position"] for one in sink.values] == ["7"]
+
+
+def test_the_bytes_of_the_window_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, told = empty(tmp_path, features="text"), list[str]()
+    contents = [body(id=n, text="é" * 100) for n in range(5)]
+    monkeypatch.setattr("oplt.streams._ledger._MOST_BYTES", 3 * len(contents[0]))
+    source = ListSource([*contents, body(id=3, labels=["x"]), body(id=5, text="e" * 100)])
+    model = run(path, source, tell=told.append)
+    assert model.stream is not None
+    assert [json.loads(one.message)["id"] for one in model.stream.waiting] == [2, 4, 5]
+    assert "7 messages, 1 learned, 2 without labels in time" in told[-1]
+    source.contents.append(body(id=6, text="e" * 3000))  # too long to wait at all
+    model = run(path, source)
+    assert model.stream is not None
+    assert (model.stream.waiting, model.stream.n_expired) == ((), 6)
 
 
 def test_an_id_may_wait_once(tmp_path: Path) -> None:

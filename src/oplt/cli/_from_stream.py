@@ -70,7 +70,7 @@ _OPTIONS = [
         "--window",
         metavar="N",
         type=click.IntRange(min=0),
-        help="Keep up to N messages that wait for their labels.  [default: 10000]",
+        help="Keep up to N messages, of 64 MiB in all, that wait for their labels.  [default: 10000]",
     ),
     _option("--until-end", is_flag=True, help="Stop when the stream has no further message."),
     _option(

@@ -9,7 +9,17 @@ from typing import NamedTuple, Protocol
 
 from oplt.errors import OpltError
 
-__all__ = ["START", "Message", "Output", "Sink", "Source", "StreamError", "UnreachableError", "messages_lost"]
+__all__ = [
+    "START",
+    "Message",
+    "Output",
+    "Sink",
+    "Source",
+    "StreamError",
+    "UnreachableError",
+    "lost_between",
+    "messages_lost",
+]
 
 START = ""  # the position before the first message
 
@@ -26,6 +36,12 @@ def messages_lost(what: str, where: str) -> StreamError:
     """Make the error that a source raises if it cannot continue after the position."""
     hint = "Restore the stream, or pass --skip-lost (skip_lost=True) to continue with the next message."
     return StreamError("stream-messages-lost", what, where=where, hint=hint)
+
+
+def lost_between(first: int, last: int) -> str:
+    """Say that numbered messages are gone, for `messages_lost`."""
+    which = f"message {first:,}" if first == last else f"messages {first:,} to {last:,}"
+    return f"the stream has lost {which}, before the model could learn"
 
 
 class Message(NamedTuple):
@@ -104,6 +120,12 @@ class Source(Protocol):
 
 class Sink(Protocol):
     """A stream that messages are published to."""
+
+    def check(self) -> None:
+        """Find out, before there is a message to publish, whether messages can be published. It publishes none.
+
+        Raises what `publish` raises.
+        """
 
     def publish(self, outputs: Sequence[Output]) -> None:
         """Publish messages in order, and return when the broker has acknowledged all of them.

@@ -68,6 +68,9 @@ class JournalSource:
             what = f"the journal ends with record {last:,}, but the model has learned up to {self._position:,}"
             raise messages_lost(what, str(self._path))
         self._position = min(self._position, last)
+        for rollback in self._journal.rollbacks():
+            if rollback.position > self._position:  # it undoes records before it: stop before they are learned
+                raise self._not_followed(rollback.position, "is of the kind 'rollback'")
 
     def read(self, limit: int, wait: float) -> Sequence[Message]:
         """Read the next messages."""
@@ -100,13 +103,16 @@ class JournalSource:
     def _message(self, record: Record) -> Message:
         if record.kind not in ("learn", _KIND) or record.content is None:
             what = f"is of the kind {record.kind!r}" if record.content is not None else "was erased"
-            raise StreamError(
-                "record-not-followed",
-                f"the record {what}, but only examples can be learned from a journal",
-                where=f"{self._path}, record {record.position}",
-                hint="A server that follows the other one does all that it does: oplt serve --follow URL.",
-            )
+            raise self._not_followed(record.position, what)
         return Message(str(record.position), record.content)
+
+    def _not_followed(self, position: int, what: str) -> StreamError:
+        return StreamError(
+            "record-not-followed",
+            f"the record {what}, but only examples can be learned from a journal",
+            where=f"{self._path}, record {position}",
+            hint="To do all that the server does, follow it: oplt serve --follow URL.",
+        )
 
     def note_saved(self, position: str) -> None:
         """Do nothing: a server does not need to know who reads its journal."""
@@ -134,6 +140,9 @@ class JournalSink:
                 hint="Pass a file of its own, or send examples to the server: oplt learn --server URL.",
             )
         self._journal = Journal(path)
+
+    def check(self) -> None:
+        """Do nothing: the file was opened for writing when the sink was made."""
 
     def publish(self, outputs: Sequence[Output]) -> None:
         """Append messages."""

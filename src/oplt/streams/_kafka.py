@@ -5,7 +5,8 @@
 The order of messages in different partitions is not determined, so two readers of several partitions would learn in
 different orders, and their models would differ. Therefore a model learns from one partition. Offsets may have gaps,
 where there are no messages. Of the last message that was read, a digest is kept: after a restart, the message at this
-offset must be the same one, unless it was removed by then.
+offset must be the same one, unless it was removed by then. If it is another one, or if the partition ends before it,
+the topic counts as created again, and can only be read from its first message.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from oplt.streams._address import Address
-from oplt.streams._interface import START, Message, Output, StreamError, UnreachableError, messages_lost
+from oplt.streams._interface import START, Message, Output, StreamError, UnreachableError, lost_between, messages_lost
 
 __all__ = ["KafkaSink", "KafkaSource", "make_sink", "make_source"]
 
@@ -27,7 +28,7 @@ _TIMEOUT = 10.0  # seconds
 _SLICE = 0.2  # seconds between two looks at the clock
 _QUIET = {"log_level": 0, "socket.timeout.ms": 10_000}  # errors are raised, not printed
 _OWN = ("partition", "group")  # the options that are not librdkafka's
-_GONE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
+_GONE = (KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION, KafkaError.OFFSET_OUT_OF_RANGE)
 _FATAL = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.GROUP_AUTHORIZATION_FAILED,
@@ -94,6 +95,26 @@ def _in_words(error: Any, address: Address) -> StreamError:
     )
 
 
+def _partition(address: Address) -> int | None:
+    given = address.options.get("partition")
+    if given is not None and not given.isdecimal():
+        raise StreamError(
+            "stream-address-not-valid", "partition must be a number", where=address.shown, got=repr(given)
+        )
+    return None if given is None else int(given)
+
+
+def _partitions(metadata: Any, address: Address) -> list[int]:
+    """Return the partitions of the topic, among which is the chosen one, if there is any."""
+    topic = metadata.topics[address.name]
+    if topic.error is not None:
+        raise KafkaException(topic.error)
+    partition = _partition(address)
+    if partition is not None and partition not in topic.partitions:
+        raise KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION))
+    return sorted(topic.partitions)
+
+
 def _digest(body: bytes) -> str:
     return hashlib.blake2b(body, digest_size=12).hexdigest()
 
@@ -109,21 +130,14 @@ class KafkaSource:
     def __init__(self, address: Address) -> None:
         self._address = address
         self._settings = _settings(address)
-        self._partition = self._chosen()
+        self._partition = _partition(address)
         self.name = f"kafka {address.name}/{self._partition or 0}"
         self._consumer: Any = None
         self._held: list[Any] = []  # a message that was read to find out whether it is the expected one
         self._next = 0
+        self._is_ended = False  # the last answer was the end of the partition
         self._error: Any = None
         self._skip_lost = False
-
-    def _chosen(self) -> int | None:
-        given = self._address.options.get("partition")
-        if given is not None and not given.isdecimal():
-            raise StreamError(
-                "stream-address-not-valid", "partition must be a number", where=self._address.shown, got=repr(given)
-            )
-        return None if given is None else int(given)
 
     def open(self, position: str, proof: str, *, skip_lost: bool = False) -> None:
         """Connect, and continue after a position."""
@@ -143,29 +157,28 @@ class KafkaSource:
             self._consumer = Consumer(settings)
             self._expect_partition()
             first, end = self._ends()
-        if position == START:
-            self._seek(first)
-            return
-        last = int(position)
-        if first > last + 1:
-            self._lose(f"the messages from {last + 1:,} to {first - 1:,} were removed before they were learned", first)
-        elif end < last + 1:
-            self._lose(f"the topic ends before {end:,}, but the model has learned up to {last:,}", end)
-        elif first == last + 1:
-            self._seek(first)
+        self._next = first if position == START else int(position) + 1
+        if first < self._next <= end:
+            self._expect_same(self._next - 1, proof)
         else:
-            self._seek(last)
-            self._expect_same(last, proof)
+            self._find_next(first, end)
+
+    def _find_next(self, first: int, end: int) -> None:
+        """Go to the next message, if it is still between the first one and the end."""
+        if self._next < first:
+            self._lose(lost_between(self._next, first - 1))
+        elif self._next > end:
+            what = f"the topic ends before {end:,}, but the model has learned up to {self._next - 1:,}"
+            self._lose(f"{what}: it was created again, or restored to an older state")
+        else:
+            self._seek(self._next)
 
     def _note_error(self, error: Any) -> None:
         if error.code() in (KafkaError._ALL_BROKERS_DOWN, *_FATAL):
             self._error = error
 
     def _expect_partition(self) -> None:
-        topic = self._metadata().topics[self._address.name]
-        if topic.error is not None:
-            raise KafkaException(topic.error)
-        partitions = sorted(topic.partitions)
+        partitions = _partitions(self._metadata(), self._address)
         if self._partition is None and len(partitions) != 1:
             raise StreamError(
                 "stream-not-ordered",
@@ -173,8 +186,6 @@ class KafkaSource:
                 where=self._address.shown,
                 hint="Choose one for each model, with ?partition=0, or use a topic with a single partition.",
             )
-        if self._partition is not None and self._partition not in partitions:
-            raise KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION))
 
     def _metadata(self) -> Any:
         """Ask for the partitions. A broker that is not there is noticed by the callback, long before the time is up."""
@@ -206,19 +217,20 @@ class KafkaSource:
             return known <= self._next and self._ends()[1] <= self._next
 
     def _seek(self, offset: int) -> None:
-        self._next = offset
+        self._next, self._is_ended = offset, False
         with _telling(self._address):
             self._consumer.assign([TopicPartition(self._address.name, self._partition or 0, offset)])
 
     def _expect_same(self, last: int, proof: str) -> None:
         """Check that the message at the position is the one that was read before, and go on after it."""
+        self._seek(last)
         found = self._poll(_TIMEOUT, until_end=True)
         if found is None:
             return
         if found.offset() != last:  # the one at the position was removed by compaction
             self._held = [found]
         elif _digest(found.value() or b"") != proof:
-            self._lose(f"message {last:,} is not the one that the model has learned from", None)
+            self._lose(f"message {last:,} is not the one that the model has learned from: the topic was created again")
         else:
             self._next = last + 1
 
@@ -234,7 +246,7 @@ class KafkaSource:
             found = [first]
         with _telling(self._address):
             found += self._consumer.consume(limit - 1, timeout=0) if limit > 1 else []
-        return [self._message(one) for one in found if not self._is_end(one)]
+        return [self._message(one) for one in found if self._is_message(one)]
 
     def _poll(self, wait: float, *, until_end: bool) -> Any:
         """Return the next message; None if none comes in time, or, with `until_end`, if there is none."""
@@ -242,9 +254,9 @@ class KafkaSource:
         while True:
             with _telling(self._address):
                 found = self._consumer.poll(max(0.0, min(_SLICE, deadline - time.monotonic())))
-            if found is not None and not self._is_end(found):
+            if found is not None and self._is_message(found):
                 return found
-            if found is not None and until_end:
+            if until_end and self._is_ended:
                 return None
             if self._error is not None:
                 raise _in_words(self._error, self._address)
@@ -253,31 +265,32 @@ class KafkaSource:
                     raise _in_words(KafkaError(KafkaError._TIMED_OUT), self._address)
                 return None
 
-    def _is_end(self, one: Any) -> bool:
-        """Check for the end of the partition, instead of a message; raise an error if it is one."""
+    def _is_message(self, one: Any) -> bool:
+        """Check for a message, instead of the end of the partition or an error, which is raised."""
         error = one.error()
-        if error is None:
-            return False
-        if error.code() == KafkaError._PARTITION_EOF:
+        self._is_ended = error is not None and error.code() == KafkaError._PARTITION_EOF
+        if self._is_ended:
             self._next = one.offset()  # there may be no messages at the last offsets
-        elif error.code() in _GONE:
-            self._lose(f"the messages after {self._next - 1:,} were removed before they were learned", None)
-        else:
+        elif error is not None and error.code() in _GONE:
+            with _telling(self._address):
+                first, end = self._ends()
+            self._find_next(first, end)
+        elif error is not None:
             raise _in_words(error, self._address)
-        return True
+        return error is None
 
     def _message(self, one: Any) -> Message:
         self._next = one.offset() + 1
         body = one.value() or b""
         return Message(str(one.offset()), body, _digest(body))
 
-    def _lose(self, what: str, go_on_at: int | None) -> None:
+    def _lose(self, what: str) -> None:
+        """Raise an error, or go on with the first message."""
         if not self._skip_lost:
             raise messages_lost(what, self._address.shown)
-        if go_on_at is None:
-            with _telling(self._address):
-                go_on_at = self._ends()[0]
-        self._seek(go_on_at)
+        with _telling(self._address):
+            first = self._ends()[0]
+        self._seek(first)
 
     def note_saved(self, position: str) -> None:
         """Commit the offset for the consumer group, if there is one."""
@@ -304,15 +317,25 @@ class KafkaSink:
         self._address = address
         self._producer: Any = None
         self._errors: list[Any] = []
-        self._fixed = {"partition": int(address.options["partition"])} if "partition" in address.options else {}
+        partition = _partition(address)
+        self._fixed = {} if partition is None else {"partition": partition}
+
+    def check(self) -> None:
+        """Check that the topic exists, and the partition."""
+        with _telling(self._address):
+            self._connect()
+            _partitions(self._producer.list_topics(self._address.name, timeout=_TIMEOUT), self._address)
+
+    def _connect(self) -> None:
+        if self._producer is None:
+            own = {"enable.idempotence": True, "linger.ms": 0, "message.timeout.ms": int(_TIMEOUT * 1000)}
+            self._producer = Producer({**_settings(self._address), **own})
 
     def publish(self, outputs: Sequence[Output]) -> None:
         """Publish messages."""
         self._errors.clear()
         with _telling(self._address):
-            if self._producer is None:
-                own = {"enable.idempotence": True, "linger.ms": 0, "message.timeout.ms": int(_TIMEOUT * 1000)}
-                self._producer = Producer({**_settings(self._address), **own})
+            self._connect()
             for output in outputs:
                 self._produce(output)
             left = self._producer.flush(_TIMEOUT + 1)

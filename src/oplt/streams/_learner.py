@@ -22,7 +22,7 @@ from oplt.streams._interface import START, Sink, Source, StreamError, Unreachabl
 from oplt.streams._ledger import Ledger
 from oplt.streams._messages import Parser
 from oplt.streams._updates import StoppedError, Updates
-from oplt.wording import briefly
+from oplt.wording import briefly, number_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # part of Python since 3.11
@@ -60,7 +60,8 @@ class StreamLearner:
         An address or a `Sink` to which the five most probable labels of each input are published, as predicted before
         the model learns from it. Each input is then predicted and learned by itself, which takes longer.
     window
-        Number of messages that can wait for their labels. If there are more, the oldest one is forgotten.
+        Number of messages that can wait for their labels. If there are more, or more than 64 MiB of them, the oldest
+        ones are dropped. `StreamState.n_expired` counts them.
     every
         Seconds between two saves; 0: save only at the end.
     on_error
@@ -144,6 +145,7 @@ class StreamLearner:
             self._sinks = [open_sink(one) if isinstance(one, str) else one for one in (dead_letters, publish)]
             for sink in filter(None, self._sinks):
                 opened.callback(sink.close)
+                sink.check()
             self._open_source(state)
             self._opened = opened.pop_all()  # close them at the end, not here
         self._n_saved = state.n_messages
@@ -195,8 +197,8 @@ class StreamLearner:
     def run(self, *, until_end: bool = False) -> None:
         """Learn from the stream until `stop` is called, then save.
 
-        If a broker does not answer, it is asked again, without limit. If a message or the source is the cause of an
-        error, the model has been saved as it was before. `run` can be called again.
+        If a broker does not answer any more, it is asked again, without limit. If a message or the source is the cause
+        of an error, the model has been saved as it was before. `run` can be called again.
 
         Parameters
         ----------
@@ -333,9 +335,8 @@ def _in_words(state: StreamState) -> str:
     precision = ""
     if state.n_scored:
         values = ", ".join(f"P@{k} {state.precision(k):.3f}" for k in (1, 3, 5))
-        precision = f"; progressive {values} ({state.n_scored:,} predictions)"
+        precision = f"; progressive {values} ({number_of(state.n_scored, 'prediction')})"
+    n_messages = number_of(state.n_messages, "message")
     refused = f", {state.n_refused:,} refused" if state.n_refused else ""
-    return (
-        f"Saved at message {state.position}: {state.n_messages:,} messages, {state.n_learned:,} learned{refused}"
-        f"{precision}."
-    )
+    expired = f", {state.n_expired:,} without labels in time" if state.n_expired else ""
+    return f"Saved at message {state.position}: {n_messages}, {state.n_learned:,} learned{refused}{expired}{precision}."

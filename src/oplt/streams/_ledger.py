@@ -12,9 +12,11 @@ from oplt.files._json import object_of
 from oplt.stream_state import CUTOFFS, StreamState, Waiting
 from oplt.streams._interface import Message
 from oplt.streams._messages import Id
-from oplt.wording import briefly
+from oplt.wording import briefly, number_of
 
 __all__ = ["Ledger"]
+
+_MOST_BYTES = 64 << 20  # of all messages that wait together: they are in memory, and are written with every save
 
 
 class Ledger:
@@ -25,7 +27,8 @@ class Ledger:
     state
         Where to begin.
     window
-        Number of messages that may wait for labels. If there are more, the oldest one expires.
+        Number of messages that may wait for labels. If there are more, or more than 64 MiB of them, the oldest ones
+        expire.
     """
 
     def __init__(self, state: StreamState, window: int) -> None:
@@ -35,9 +38,8 @@ class Ledger:
         self._n_learned, self._n_refused, self._n_expired = state.n_learned, state.n_refused, state.n_expired
         self._n_scored, self._hits = state.n_scored, list(state.hits)
         self._window = window
-        self._waiting: dict[Id, Waiting] = {}
-        for one in state.waiting:
-            self._waiting[_id_of(one)] = one
+        self._waiting: dict[Id, Waiting] = {_id_of(one): one for one in state.waiting}
+        self._n_bytes = sum(map(_size, self._waiting.values()))
         self._expire()
 
     def state(self) -> StreamState:
@@ -79,11 +81,12 @@ class Ledger:
     def wait(self, given: Id, message: Message, predicted: list[Label]) -> None:
         """Let a message wait for labels."""
         self._waiting[given] = Waiting(message.body.decode(), predicted)
+        self._n_bytes += len(message.body)
         self._expire()
 
     def _expire(self) -> None:
-        while len(self._waiting) > self._window:
-            del self._waiting[next(iter(self._waiting))]
+        while len(self._waiting) > self._window or self._n_bytes > _MOST_BYTES:
+            self.settle(next(iter(self._waiting)))
             self._n_expired += 1
 
     def waiting(self, given: Id) -> Waiting:
@@ -92,15 +95,19 @@ class Ledger:
         if found is None:
             raise InvalidInputError(
                 "id-unknown",
-                f"no message with this 'id' waits for labels: it was not there, has had them, or is not among the last"
-                f" {self._window:,}",
+                "no message with this 'id' waits for labels: it was not there, has had them, or is not among the last"
+                f" {number_of(self._window, 'message')} or {_MOST_BYTES >> 20} MiB that wait",
                 got=briefly(given),
             )
         return found
 
     def settle(self, given: Id) -> None:
-        """Note that the labels have come."""
-        del self._waiting[given]
+        """Let a message wait no longer."""
+        self._n_bytes -= _size(self._waiting.pop(given))
+
+
+def _size(waiting: Waiting) -> int:
+    return len(waiting.message.encode())
 
 
 def _id_of(waiting: Waiting) -> Id:

@@ -17,7 +17,7 @@ from typing import Any
 from oplt._typing import Label
 from oplt.errors import InvalidInputError
 from oplt.files import Columns
-from oplt.files._examples import Example, as_text_with, fields_of
+from oplt.files._examples import Example, as_features, as_text_with, fields_of
 from oplt.files._json import object_of
 from oplt.files._jsonl import from_fields
 from oplt.streams._interface import Message, Output
@@ -67,12 +67,18 @@ class Parser:
         names = {name.casefold() for name in fields}
         has_input, has_labels = not names.isdisjoint(self._inputs), not names.isdisjoint(self._labels)
         given = _id(fields.get("id"))
-        if given is None and not (has_input and has_labels):
-            self.example(fields)  # says which field is missing
+        if given is None and not (has_input or has_labels):
+            self.example(fields)  # says which names are expected
         if not (has_input or has_labels):
             raise InvalidInputError(
                 "text-missing", "there is neither an input nor labels for an earlier one", got=fields_of(fields)
             )
+        if given is None and not has_labels:
+            what = "there are no labels, and no 'id' by which they could come later"
+            raise InvalidInputError("labels-missing", what, got=fields_of(fields))
+        if given is None and not has_input:
+            what = "there is no input, and no 'id' of an earlier message that the labels are for"
+            raise InvalidInputError("text-missing", what, got=fields_of(fields))
         return Parsed(fields, given, has_input, has_labels)
 
     def example(self, fields: dict[str, Any]) -> Example:
@@ -84,10 +90,11 @@ class Parser:
         return self._checked(fields, self._without_labels).x
 
     def _checked(self, fields: dict[str, Any], columns: Columns) -> Example:
-        both = fields.get("features"), fields.get("text")
-        if self._texts and isinstance(both[0], dict) and isinstance(both[1], str) and columns.features == "features":
+        given, text = fields.get("features"), fields.get("text")
+        if self._texts and isinstance(given, (dict, list)) and isinstance(text, str) and columns.features == "features":
             rest = {name: value for name, value in fields.items() if name != "features"}
-            example = from_fields(rest, columns, 0)._replace(x=as_text_with(both[1], both[0]))
+            features = as_features(given) if isinstance(given, list) else given
+            example = from_fields(rest, columns, 0)._replace(x=as_text_with(text, features))
         else:
             example = from_fields(fields, columns, 0)
         if holds_text(example.x) != self._texts:

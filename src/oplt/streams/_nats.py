@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 import nats
 from nats.errors import ConnectionClosedError
 from nats.errors import Error as NatsError
-from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
+from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, RetentionPolicy
 from nats.js.errors import APIError, NotFoundError, ServiceUnavailableError
 
 from oplt.streams._address import Address
-from oplt.streams._interface import START, Message, Output, StreamError, UnreachableError, messages_lost
+from oplt.streams._interface import START, Message, Output, StreamError, UnreachableError, lost_between, messages_lost
 
 __all__ = ["NatsSink", "NatsSource", "make_sink", "make_source"]
 
@@ -209,6 +209,7 @@ class NatsSource:
         """Return the last sequence number, and check that nothing is gone."""
         jetstream = await self._connection.jetstream()
         info = await jetstream.stream_info(self._address.name)
+        self._expect_kept(info.config)
         created = str(info.created)
         if self._created and created != self._created:
             self._lose(f"the stream was deleted and created again, at {created}", info.state.first_seq - 1)
@@ -216,13 +217,34 @@ class NatsSource:
         if self._position is None:
             self._position = max(info.state.first_seq - 1, 0)
         first = info.state.first_seq
+        last = int(info.state.last_seq)
         if first > self._position + 1:
-            what = f"the messages from {self._position + 1:,} to {first - 1:,} were removed before they were learned"
-            self._lose(what, first - 1)
-        if info.state.last_seq < self._position:
-            what = f"the stream ends at {info.state.last_seq:,}, but the model has learned up to {self._position:,}"
-            self._lose(what, info.state.last_seq)
-        return int(info.state.last_seq)
+            self._lose(lost_between(self._position + 1, first - 1), first - 1)
+        if last < self._position:
+            self._lose(f"the stream ends at {last:,}, but the model has learned up to {self._position:,}", last)
+        if self._position < last and info.state.messages < last - first + 1 and not await self._has_next():
+            self._lose(lost_between(self._position + 1, last), last)
+        return last
+
+    async def _has_next(self) -> bool:
+        """Check whether there is a message after the position. The last ones may have been deleted one by one."""
+        jetstream = await self._connection.jetstream()
+        try:
+            await jetstream.get_msg(self._address.name, seq=(self._position or 0) + 1, subject=">", next=True)
+        except NotFoundError:
+            return False
+        return True
+
+    def _expect_kept(self, config: Any) -> None:
+        if config.retention not in (None, RetentionPolicy.LIMITS):
+            raise StreamError(
+                "stream-not-kept",
+                "the stream removes messages once its consumers have acknowledged them, whether or not the model has"
+                " learned them",
+                where=self._address.shown,
+                got=f"the retention policy {config.retention}",
+                hint="Use a stream with the retention policy 'limits', which is the default.",
+            )
 
     async def _subscribed(self) -> Any:
         """Make a consumer that the server forgets with the connection. Nothing is acknowledged through it."""
@@ -241,8 +263,7 @@ class NatsSource:
         sequence = int(one.metadata.sequence.stream)
         expected = (self._position or 0) + 1
         if sequence != expected:
-            what = f"the messages from {expected:,} to {sequence - 1:,} were deleted before they were learned"
-            self._lose(what, sequence - 1)
+            self._lose(lost_between(expected, sequence - 1), sequence - 1)
         self._position = sequence
         return Message(str(sequence), one.data, self._created)
 
@@ -274,25 +295,49 @@ class NatsSink:
         self._connection = _Connection(address)
         self._subject = address.options.get("subject")
 
+    def check(self) -> None:
+        """Check that the stream exists and has the subject."""
+        self._connection.run(self._check())
+
+    async def _check(self) -> None:
+        jetstream = await self._connection.jetstream()
+        info = await jetstream.stream_info(self._address.name)
+        subject = await self._found_subject()
+        try:
+            found = await jetstream.find_stream_name_by_subject(subject)
+        except NotFoundError:
+            found = None
+        if found != self._address.name:
+            raise StreamError(
+                "stream-address-not-valid",
+                f"the stream has the subjects {', '.join(info.config.subjects or [])}, but not {subject}",
+                where=self._address.shown,
+                hint="Add ?subject=NAME to the address, with a subject of the stream.",
+            )
+
     def publish(self, outputs: Sequence[Output]) -> None:
         """Publish messages."""
         for begin in range(0, len(outputs), _TOGETHER):
             self._connection.run(self._publish(outputs[begin : begin + _TOGETHER]))
 
     async def _publish(self, outputs: Sequence[Output]) -> None:
-        jetstream = await self._connection.jetstream()
-        if self._subject is None:
-            info = await jetstream.stream_info(self._address.name)
-            self._subject = self._only(info.config.subjects or [])
+        jetstream, subject = await self._connection.jetstream(), await self._found_subject()
         sent = [
             jetstream.publish(
-                self._subject, one.body, stream=self._address.name, headers={"Nats-Msg-Id": one.key}, timeout=_TIMEOUT
+                subject, one.body, stream=self._address.name, headers={"Nats-Msg-Id": one.key}, timeout=_TIMEOUT
             )
             for one in outputs
         ]
         for answer in await asyncio.gather(*sent, return_exceptions=True):
             if isinstance(answer, BaseException):
                 raise answer
+
+    async def _found_subject(self) -> str:
+        if self._subject is None:
+            jetstream = await self._connection.jetstream()
+            info = await jetstream.stream_info(self._address.name)
+            self._subject = self._only(info.config.subjects or [])
+        return self._subject
 
     def _only(self, subjects: Sequence[str]) -> str:
         if len(subjects) != 1 or "*" in subjects[0] or ">" in subjects[0]:

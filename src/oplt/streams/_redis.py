@@ -43,12 +43,24 @@ def make_sink(address: Address) -> RedisSink:
     return RedisSink(address)
 
 
+def _database(address: Address) -> int:
+    address.expect_folders(1)
+    given = address.folders[0] if address.folders else "0"
+    if not given.isdecimal():
+        raise StreamError(
+            "stream-address-not-valid",
+            "the part before the name of the stream must be the number of a database",
+            where=address.shown,
+            got=repr(given),
+            hint="Pass redis://HOST/DATABASE/STREAM; in a name, write %2F for a slash.",
+        )
+    return int(given)
+
+
 def _connect(address: Address) -> Any:
     address.expect_options("group")
-    address.expect_folders(1)
     is_safe = address.scheme in ("rediss", "valkeys")
-    database = address.folders[0] if address.folders else "0"
-    url = f"{'rediss' if is_safe else 'redis'}://{address.login}{address.host}/{database}"
+    url = f"{'rediss' if is_safe else 'redis'}://{address.login}{address.host}/{_database(address)}"
     try:
         return redis.Redis.from_url(
             url,
@@ -115,7 +127,7 @@ class RedisSource:
     """
 
     def __init__(self, address: Address) -> None:
-        self.name = f"redis {address.name}"
+        self.name = f"redis {_database(address)}/{address.name}"
         self._address = address
         self._client = _connect(address)
         self._position = _BEGIN
@@ -170,19 +182,31 @@ class RedisSource:
         n_gone = info["entries-added"] - info["length"] if info else 0
         deleted = info["max-deleted-entry-id"].decode() if info else _BEGIN
         if self._n is None:  # a new reader starts with whatever is left
+            if not info:
+                self._refuse_missing()
             self._n, self._deleted = n_gone, deleted
             return
         first = info["first-entry"][0].decode() if info and info["first-entry"] else None
         if first is None or _number(first) > _number(self._position):
             if n_gone > self._n:
                 n_lost = number_of(n_gone - self._n, "message")
-                self._lose(f"{n_lost} after {self._position} were removed before they were learned", n_gone, deleted)
+                what = f"the stream has lost {n_lost} after {self._position}, before the model could learn"
+                self._lose(what, n_gone, deleted)
             elif n_gone < self._n:
                 self._lose(f"the stream was deleted and created again after {self._position}", n_gone, deleted)
         elif info["entries-added"] < self._n:
             self._lose(f"the stream was restored to a state before {self._position}", n_gone, deleted)
         elif _number(deleted) > _number(self._position) and deleted != self._deleted:
             self._lose(f"message {deleted} was deleted before it was learned", self._n, deleted)
+
+    def _refuse_missing(self) -> NoReturn:
+        name = self._address.name
+        raise StreamError(
+            "stream-not-found",
+            f"there is no stream called {name!r} in database {_database(self._address)}",
+            where=self._address.shown,
+            hint=f"Check both. To create an empty stream, run: XGROUP CREATE {name} oplt $ MKSTREAM",
+        )
 
     def _lose(self, what: str, n_gone: int, deleted: str) -> None:
         if not self._skip_lost:
@@ -216,6 +240,16 @@ class RedisSink:
         self._address = address
         self._client = _connect(address)
 
+    def check(self) -> None:
+        """Check that the server takes messages."""
+        with _telling(self._address):
+            self._client.xlen(self._address.name)  # refused if it is something other than a stream
+            try:
+                self._client.xadd(self._address.name, {_FIELD: b""}, id=_BEGIN)
+            except redis.ResponseError as error:  # no entry can have this id, but all else is checked before it
+                if "must be greater" not in str(error):
+                    raise
+
     def publish(self, outputs: Sequence[Output]) -> None:
         """Publish messages."""
         with _telling(self._address):
@@ -232,8 +266,18 @@ class RedisSink:
     def _expect_same(self, output: Output) -> None:
         entry = _entry_id(output.position)
         found = self._client.xrange(self._address.name, entry, entry)
-        if not found or found[0][1].get(_FIELD) != output.body:
+        if found[0][1].get(_FIELD) != output.body if found else not self._has_removed(entry):
             self._refuse(output)
+
+    def _has_removed(self, entry: str) -> bool:
+        """Check whether an output was removed since it was published, by trimming or by deleting it."""
+        info = self._client.xinfo_stream(self._address.name)
+        first, last = info["first-entry"], info["last-entry"]
+        if last is None:
+            return True
+        is_before = _number(entry) < _number(first[0].decode())
+        is_deleted = _number(entry) <= _number(info["max-deleted-entry-id"].decode())
+        return (is_before or is_deleted) and _is_output(*last)
 
     def _refuse(self, output: Output) -> NoReturn:
         raise StreamError(
@@ -246,6 +290,14 @@ class RedisSink:
     def close(self) -> None:
         """Disconnect."""
         self._client.close()
+
+
+def _is_output(entry: bytes, values: dict[bytes, bytes]) -> bool:
+    """Check whether an entry was published by a sink: it is about the message from which its id is made."""
+    try:
+        return _entry_id(json.loads(values[_FIELD])["position"]) == entry.decode()
+    except (ValueError, LookupError, TypeError):
+        return False
 
 
 def _entry_id(position: str) -> str:
