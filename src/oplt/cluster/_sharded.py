@@ -166,7 +166,10 @@ class ShardedPLT:
             raise
         except BaseException as error:
             first_line = str(error).partition("\n")[0]
-            self._ended = f"an earlier error ({type(error).__name__}: {first_line}) has ended the use of this object; the folder has all examples of the calls that returned"
+            self._ended = (
+                f"an earlier error ({type(error).__name__}: {first_line}) has ended the use of this object;"
+                " the folder has all examples of the calls that returned"
+            )
             raise
 
     # Learning
