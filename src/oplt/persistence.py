@@ -171,6 +171,13 @@ def write_in_background(model: SavedModel, path: Path) -> Future[None]:
 def read(path: Path, *, verify: bool, may_be_cut: bool = False) -> SavedModel:
     """Load a model file. Large parts stay in the mapped file until they are modified."""
     verify = _VERIFY("verify", verify)
+    if (path / "manifest.json").is_file():
+        raise ModelFormatError(
+            "model-of-another-kind",
+            "this is a folder, perhaps that of a sharded model, and not a model file",
+            where=str(path),
+            hint="Open a sharded model with oplt.cluster.ShardedPLT.open; its method save writes a model file.",
+        )
     try:
         with path.open("rb") as file:
             return _loaded(opened(file), verify=verify, may_be_cut=may_be_cut)

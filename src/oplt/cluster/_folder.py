@@ -14,9 +14,10 @@ from pathlib import Path
 
 import msgspec
 
-from oplt.cluster._parts import Source
+from oplt.cluster._parts import RESTORE, Source
 from oplt.errors import ModelFormatError
 from oplt.persistence import replacing
+from oplt.service.errors import JournalError
 from oplt.service.folder import Folder
 from oplt.service.journal import Journal
 
@@ -25,7 +26,8 @@ __all__ = ["Manifest", "ModelFolder"]
 _MANIFEST = "manifest.json"
 _JOURNAL = "journal.sqlite"
 _PART = re.compile(r"(top|shard-\d+)-\d+\.oplt")
-_OWN = re.compile(rf"lock|{_JOURNAL}(-wal|-shm)?|\.oplt-.*\.tmp|{_PART.pattern}")  # what a crash may leave
+# What a crash may leave before there is a manifest. Parts with later numbers are those of a model that had one.
+_UNFINISHED = re.compile(rf"lock|{_JOURNAL}(-wal|-shm)?|\.oplt-.*\.tmp|(top|shard-\d+)-1\.oplt")
 _FORMAT = 1
 
 
@@ -45,32 +47,53 @@ class ModelFolder:
 
     def __init__(self, path: Path, *, is_new: bool) -> None:
         path = path.resolve()  # other processes have other working directories
+        if path.exists() and not path.is_dir():
+            raise ModelFormatError(
+                "not-a-model-file",
+                "a sharded model needs a folder, and this is a file",
+                where=str(path),
+                hint="To distribute a model file: ShardedPLT.from_model(OnlinePLT.load(file), folder=...).",
+            )
         if is_new:
             path.mkdir(parents=True, exist_ok=True)
         exists = (path / _MANIFEST).exists()
-        if is_new and (exists or not all(_OWN.fullmatch(one.name) for one in path.iterdir())):
-            raise ModelFormatError(
-                "folder-not-empty",
-                "the folder for a new sharded model must be empty",
-                where=str(path),
-                hint="Choose another folder, or continue with ShardedPLT.open." if exists else "Choose another folder.",
-            )
+        if is_new and (exists or not all(_UNFINISHED.fullmatch(one.name) for one in path.iterdir())):
+            raise _not_empty(path, has_model=exists)
         if not is_new and not exists:
             raise ModelFormatError(
                 "not-a-model-file",
-                "the folder does not hold a sharded model",
+                "the folder does not hold a sharded model" if path.exists() else "there is no such folder",
                 where=str(path),
-                hint="ShardedPLT(folder=...) makes one.",
+                hint="Pass the folder that ShardedPLT(folder=...) or ShardedPLT.from_model(..., folder=...) has made.",
             )
         self.path = path
-        self._lock = Folder(path)
+        self._lock = _locked(path)
         try:
             self.manifest = self._read() if exists else None
             self.journal = Journal(path / _JOURNAL)
         except BaseException:
             self._lock.close()
             raise
+        try:
+            self._expect_journal_of_model()
+        except BaseException:
+            self.close()
+            raise
         self._number = self.manifest.generation if self.manifest else 0
+
+    def _expect_journal_of_model(self) -> None:
+        """Refuse a journal that belongs to another model: its records would be learned, or new ones ignored."""
+        if self.manifest is None and self.journal.last > 0:
+            raise _not_empty(self.path, has_model=False)
+        if self.manifest is not None and self.journal.last < self.manifest.position:  # the last one is never trimmed
+            raise JournalError(
+                "journal-damaged",
+                f"the journal must have record {self.manifest.position}, the last one that the files of the model"
+                " include",
+                where=str(self.path / _JOURNAL),
+                got="an empty journal" if self.journal.last == 0 else f"records up to {self.journal.last}",
+                hint=RESTORE,
+            )
 
     def next_files(self, n_shards: int) -> tuple[str, list[str]]:
         """Return names for the file of the top, and for those of the shards, that no file of this model has had."""
@@ -107,7 +130,9 @@ class ModelFolder:
         try:
             manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
         except msgspec.MsgspecError as error:
-            raise ModelFormatError("model-damaged", f"the manifest is not valid: {error}", where=str(path)) from None
+            raise ModelFormatError(
+                "model-damaged", f"the manifest is not valid: {error}", where=str(path), hint=RESTORE
+            ) from None
         if manifest.format != _FORMAT:
             raise ModelFormatError(
                 "format-version-unknown",
@@ -122,3 +147,24 @@ class ModelFolder:
         with replacing(self.path / _MANIFEST) as file:
             file.write(msgspec.json.encode(manifest))
         self.manifest = manifest
+
+
+def _locked(path: Path) -> Folder:
+    try:
+        return Folder(path)
+    except JournalError as error:
+        raise JournalError(
+            error.code,
+            "the folder is in use, by another process or by a ShardedPLT of this process that has not been closed",
+            where=str(path),
+            hint="Stop that process, or call close().",
+        ) from None
+
+
+def _not_empty(path: Path, *, has_model: bool) -> ModelFormatError:
+    return ModelFormatError(
+        "folder-not-empty",
+        "the folder for a new sharded model must be empty",
+        where=str(path),
+        hint="Choose another folder, or continue with ShardedPLT.open." if has_model else "Choose another folder.",
+    )

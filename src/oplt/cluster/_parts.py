@@ -11,10 +11,13 @@ from pathlib import Path
 import msgspec
 
 from oplt import _core, persistence
+from oplt.errors import ModelFormatError
 from oplt.params import Settings
 from oplt.persistence import MODEL, SavedModel, replacing
 
-__all__ = ["Source", "joined", "read_subtrees", "read_top", "subtrees_of", "write_subtrees"]
+__all__ = ["RESTORE", "Source", "joined", "read_subtrees", "read_top", "subtrees_of", "write_subtrees"]
+
+RESTORE = "Restore the whole folder from a backup, or distribute a saved model anew by ShardedPLT.from_model."
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -38,10 +41,13 @@ def write_subtrees(subtrees: _core.Subtrees, settings: Settings, path: Path) -> 
 
 def read_subtrees(path: Path, settings: Settings) -> _core.Subtrees:
     """Load a file of subtrees. Large parts stay in the mapped file until they are modified."""
-    with path.open("rb") as file:
-        content = persistence.opened(file)
-    content.verify()
-    return _core.Subtrees.load(content, settings.to_core())
+    try:
+        with path.open("rb") as file:
+            content = persistence.opened(file)
+        content.verify()
+        return _core.Subtrees.load(content, settings.to_core())
+    except ModelFormatError as error:
+        raise error.at(str(path)).with_hint(RESTORE) from None
 
 
 def subtrees_of(sources: list[Source], folder: Path, settings: Settings) -> list[_core.Subtrees]:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import msgspec
 import numpy as np
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from oplt import persistence
 from oplt._typing import FloatArray, Label, LabelRows, Labels, Row, Rows
-from oplt.checks import count, path_of
+from oplt.checks import count, path_of, refuse
 from oplt.cluster._folder import ModelFolder
 from oplt.cluster._parts import read_top
 from oplt.cluster._records import encode_examples
@@ -76,6 +76,12 @@ class ShardedPLT:
 
     def __init__(self, shards: int = 2, *, folder: str | os.PathLike[str], threads: int = 1, **settings: Any) -> None:
         check_setting_names("ShardedPLT", settings)
+        if settings.get("policy") == "fixed":
+            raise InvalidParameterError(
+                "not-shardable",
+                "a new model cannot have policy='fixed', which never extends the tree",
+                hint="Create the model by OnlinePLT.from_tree, and distribute it by ShardedPLT.from_model.",
+            )
         model = OnlinePLT(**{"history": 0, **settings}, threads=threads)
         self._begin(model, shards, folder, Router.checkpoint)
 
@@ -91,6 +97,8 @@ class ShardedPLT:
         shards, folder
             As for `ShardedPLT`.
         """
+        if not isinstance(model, OnlinePLT):
+            refuse("model", "an OnlinePLT", model, hint="To distribute a model file, pass OnlinePLT.load(file).")
         sharded = cls.__new__(cls)
         sharded._begin(OnlinePLT._learning(model._saved(), model.threads), shards, folder, _cut_now)
         return sharded
@@ -108,7 +116,7 @@ class ShardedPLT:
         """
         expect_ray()
         opened = cls.__new__(cls)
-        own = ModelFolder(path_of(folder), is_new=False)
+        own = ModelFolder(_folder_of(folder), is_new=False)
         try:
             manifest = own.manifest
             assert manifest is not None  # noqa: S101 (it was read just now)
@@ -125,12 +133,13 @@ class ShardedPLT:
         n_shards = count("shards", shards)
         _expect_cuttable(model._settings)
         expect_ray()
-        self._use(Router(model, ModelFolder(path_of(folder), is_new=True), n_shards), begin)
+        self._use(Router(model, ModelFolder(_folder_of(folder), is_new=True), n_shards), begin)
 
     def _use(self, router: Router, begin: Callable[[Router], None]) -> None:
         self._router = router
         self._model = router.model
         self._ended: str | None = None  # why the model cannot be used any more
+        self._is_closed = False
         # One thread uses the model. So calls wait for each other, and Ctrl-C, which Python raises in the main thread,
         # cannot interrupt an update half-way.
         self._thread = ThreadPoolExecutor(1, "oplt-router")
@@ -142,8 +151,10 @@ class ShardedPLT:
 
     def _run(self, work: Callable[[], _T]) -> _T:
         if self._ended is not None:
+            first = "Continue" if self._is_closed else "Remove the cause, call close(), and continue"
+            folder = self._router.folder
             raise BrokenModelError(
-                "model-broken", self._ended, where=self._router.folder, hint="Continue with ShardedPLT.open(folder)."
+                "model-broken", self._ended, where=folder, hint=f"{first} with ShardedPLT.open({folder!r})."
             )
         future = self._thread.submit(work)
         try:
@@ -153,8 +164,12 @@ class ShardedPLT:
             raise
         except (InvalidInputError, InvalidParameterError):  # the user's; nothing has changed
             raise
-        except BaseException:
-            self._ended = "an earlier failure has left the model in pieces, of which the folder has the last good state"
+        except BaseException as error:
+            first_line = str(error).partition("\n")[0]
+            self._ended = (
+                f"an earlier error ({type(error).__name__}: {first_line}) has ended the use of this object;"
+                " the folder has all examples of the calls that returned"
+            )
             raise
 
     # Learning
@@ -308,8 +323,21 @@ class ShardedPLT:
     def close(self) -> None:
         """End the shards and release the folder. `open` continues where the model stopped."""
         self._ended = self._ended or "the model has been closed"
+        self._is_closed = True
         self._thread.shutdown()
         self._router.close()
+
+    def __reduce__(self) -> NoReturn:
+        msg = "a ShardedPLT cannot be copied or pickled: its parts are in other processes. Use save() instead."
+        raise TypeError(msg)
+
+    if not TYPE_CHECKING:  # type checkers would believe that it has any attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if not name.startswith("_") and hasattr(OnlinePLT, name):
+                msg += f". {name} needs the model in one piece: save() it, and open the file by OnlinePLT.load"
+            raise AttributeError(msg, name=name, obj=self)
 
     def __enter__(self) -> Self:
         return self
@@ -320,17 +348,31 @@ class ShardedPLT:
         self.close()
 
     def __repr__(self) -> str:
-        parts = f"{self.n_shards} shards" if self.is_cut else "not cut yet"
+        parts = "closed" if self._is_closed else f"{self.n_shards} shards" if self.is_cut else "not cut yet"
         return f"<{type(self).__name__} in {Path(self._router.folder)}, {parts}: {self._model!r}>"
+
+
+def _folder_of(given: Any) -> Path:
+    if not isinstance(given, (str, os.PathLike)) or not os.fspath(given):
+        refuse("folder", "the path of a folder", given)
+    return Path(given)
 
 
 def _cut_now(router: Router) -> None:
     if not router.cut_if_possible():
+        model = router.model
+        history = model.settings["history"]
+        if 0 < model.n_examples <= history:
+            reason = f"its history, of up to {history:,} examples, has not ended, and the tree is regrown until then"
+            hint = "Create the model with history=0, or let it learn more examples in one process."
+        else:
+            reason = "the root of its tree does not have all its children yet"
+            hint = "Let it learn more labels in one process, or start with ShardedPLT(folder=...)."
         raise InvalidInputError(
             "not-shardable",
-            "the model cannot be distributed yet: the root of its tree has not got all its children, or the tree is"
-            " still regrown from the history",
-            hint="Let it learn more examples in one process, or create it with history=0.",
+            f"the model cannot be distributed yet, after {model.n_examples:,} examples with {model.n_labels:,} labels:"
+            f" {reason}",
+            hint=hint,
         )
 
 
@@ -340,11 +382,15 @@ def _expect_cuttable(settings: Settings) -> None:
         raise InvalidParameterError(
             "not-shardable",
             f"a model can be distributed if its policy is {', '.join(_CUTTABLE[:-1])} or {_CUTTABLE[-1]}",
-            got=settings.policy,
+            got=f"policy={settings.policy!r}",
+            hint="Choose one of these, or use OnlinePLT.",
         )
     if settings.trees > 1:
         raise InvalidParameterError(
-            "not-shardable", "a model can be distributed if it has one tree", got=f"trees={settings.trees}"
+            "not-shardable",
+            "a model can be distributed if it has one tree",
+            got=f"trees={settings.trees}",
+            hint="Pass trees=1, or use OnlinePLT.",
         )
     if settings.max_memory is not None:
         raise InvalidParameterError(

@@ -39,7 +39,8 @@ def expect_ray() -> None:
         raise OpltError(
             "ray-not-running",
             "this process is not connected to a Ray cluster",
-            hint="Call ray.init() first; see docs/howto/cluster.md for the settings that keep others out.",
+            hint='Start one with "ray start --head" and the settings of docs/howto/cluster.md, which keep others out;'
+            ' then call ray.init(address="auto").',
         )
 
 
@@ -284,7 +285,8 @@ class Shards:
             self._restart(shard, error)  # it has answered everything then
 
     def _restart(self, shard: _Shard, error: Exception) -> None:
-        _log.warning("a shard has died and is started again: %s", str(error).partition("\n")[0])
+        reason = str(error).partition("\n")[0]
+        _log.warning("%s: shard %d has died and is started again: %s", self._arguments[2], shard.number, reason)
         self.n_restarts += 1
         with suppress(RayError):
             ray.kill(shard.actor)
@@ -307,9 +309,12 @@ class Shards:
                 for part in _parts(*shard.take_waiting()):
                     shard.receive(ray.get(shard.actor.take.remote(*part)))
             except RayTaskError as error:
+                if isinstance(error.cause, OpltError):  # a damaged file, which the error names
+                    raise error.cause from error
                 raise OpltError(
                     "shard-not-started",
-                    "a shard could not be started",
+                    f"shard {shard.number} could not be started",
+                    where=self._arguments[2],
                     got=str(error.cause),
                     hint="All machines must see the folder of the model under the same path, and have the same oplt.",
                 ) from error

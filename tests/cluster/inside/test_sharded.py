@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -266,3 +268,95 @@ def test_a_model_that_cannot_be_cut_yet(tmp_path: Path) -> None:
         ShardedPLT.from_model(OnlinePLT(), folder=tmp_path / "sharded")
     with ShardedPLT(2, folder=tmp_path / "sharded") as model:  # the folder can be used again
         assert not model.is_cut
+
+
+def test_files_of_another_model_are_not_taken_over(tmp_path: Path) -> None:
+    from oplt.cluster import ShardedPLT
+
+    folder = tmp_path / "sharded"
+    with ShardedPLT(2, folder=folder, **TREE_ALONE) as model:
+        learn(model, 0, 150)
+    (folder / "manifest.json").rename(tmp_path / "manifest.json")
+    with pytest.raises(ModelFormatError, match="must be empty"):  # its journal has examples
+        ShardedPLT(2, folder=folder)
+    (tmp_path / "manifest.json").rename(folder / "manifest.json")
+    with ShardedPLT.open(folder) as model:
+        learn(model, 150)
+        assert model.fingerprint() == whole(TREE_ALONE).fingerprint()
+
+
+def test_a_missing_journal_is_noticed(tmp_path: Path) -> None:
+    from oplt.cluster import ShardedPLT
+
+    folder = tmp_path / "sharded"
+    with ShardedPLT(2, folder=folder, **TREE_ALONE) as model:
+        learn(model, 0, 150)
+        model.checkpoint()
+        learn(model, 150, 200)
+    (folder / "journal.sqlite").unlink()
+    for _ in range(2):
+        with pytest.raises(OpltError, match=r"journal\.sqlite: the journal must have record 4, .* backup"):
+            ShardedPLT.open(folder)
+
+
+def test_damaged_and_missing_parts_are_named(tmp_path: Path) -> None:
+    from oplt.cluster import ShardedPLT
+
+    folder = tmp_path / "sharded"
+    with ShardedPLT(2, folder=folder, **TREE_ALONE) as model:
+        learn(model, 0, 300)
+    [part] = folder.glob("shard-1-*.oplt")
+    content = bytearray(part.read_bytes())
+    content[len(content) // 2] ^= 1
+    part.write_bytes(content)
+    with pytest.raises(ModelFormatError, match=rf"{part.name}: .*damaged.* backup"):
+        ShardedPLT.open(folder)
+    part.unlink()
+    with pytest.raises(OpltError, match=rf"shard 1 could not be started.*{part.name}"):
+        ShardedPLT.open(folder)
+    (folder / "manifest.json").write_text("{")
+    with pytest.raises(ModelFormatError, match=r"the manifest is not valid.* backup"):
+        ShardedPLT.open(folder)
+
+
+def test_a_file_or_no_folder_is_reported(tmp_path: Path) -> None:
+    from oplt.cluster import ShardedPLT
+
+    (tmp_path / "file").touch()
+    for use in (ShardedPLT.open, lambda folder: ShardedPLT(2, folder=folder)):
+        with pytest.raises(ModelFormatError, match=r"this is a file.*from_model"):
+            use(tmp_path / "file")
+    with pytest.raises(ModelFormatError, match="no such folder"):
+        ShardedPLT.open(tmp_path / "nothing")
+
+
+def test_wrong_arguments_are_named(tmp_path: Path) -> None:
+    from oplt.cluster import ShardedPLT
+
+    for folder in (None, 7, ""):
+        with pytest.raises(InvalidParameterError, match="folder must be the path of a folder, got"):
+            ShardedPLT(2, folder=folder)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameterError, match=r"model must be an OnlinePLT, got 'm\.oplt'.*OnlinePLT\.load"):
+        ShardedPLT.from_model("m.oplt", folder=tmp_path / "sharded")  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameterError, match=r"OnlinePLT\.from_tree.*ShardedPLT\.from_model"):
+        ShardedPLT(2, folder=tmp_path / "sharded", policy="fixed")
+    model = OnlinePLT()
+    model.learn_one({"a": 1.0}, ["l1"])
+    with pytest.raises(InvalidInputError, match=r"after 1 examples with 1 labels: its history, of up to 1,000,000"):
+        ShardedPLT.from_model(model, folder=tmp_path / "sharded")
+
+
+def test_what_needs_the_model_in_one_piece_says_so(tmp_path: Path) -> None:
+    from oplt.cluster import ShardedPLT
+
+    with ShardedPLT(2, folder=tmp_path / "sharded") as model:
+        with pytest.raises(AttributeError, match=r"no attribute 'explain'\..*save\(\)"):
+            _ = model.explain  # type: ignore[attr-defined]
+        with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
+            _ = model.nothing  # type: ignore[attr-defined]
+        for use in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match=r"Use save\(\) instead"):
+                use(model)
+        with pytest.raises(ModelFormatError, match=r"ShardedPLT\.open"):
+            OnlinePLT.load(tmp_path / "sharded")
+    assert "closed" in repr(model)
