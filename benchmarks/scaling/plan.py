@@ -77,7 +77,7 @@ class Constants:
             position = math.log(n_labels / few["labels"]) / math.log(many["labels"] / few["labels"])
 
         def linear(name: str) -> float:
-            return float(few[name] + position * (many[name] - few[name]))
+            return float(few[name] + position * max(many[name] - few[name], 0))  # differences below 0 are noise
 
         return Costs(
             router=1e-6 * linear("router_us"),
