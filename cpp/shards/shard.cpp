@@ -42,6 +42,14 @@ void keep_best(std::vector<T>& all, std::size_t begin, std::size_t n, Better bet
   }
 }
 
+/// Of the labels from `begin` on, keeps only those that can be among the k best; all if k is 0.
+void keep_best_labels(ShardFound& found, std::size_t begin, std::size_t k) {
+  if (k > 0) {
+    keep_best(found.labels, begin, k,
+              [](const FoundLabel& a, const FoundLabel& b) { return better(a.scored, b.scored); });
+  }
+}
+
 /// What a query has found so far, if it looks ahead: which nodes of the last level the beam of the whole search may
 /// have.
 ///
@@ -191,6 +199,12 @@ std::vector<ShardFound> Shard::search(std::span<const RowView> rows, std::span<c
       expand(each.node, each.index, rows[query.row], query.least, params, found[each.query]);
     }
     level.clear();
+    if (!ahead) {  // the level is known whole, so what is not among the best here is not among the best anywhere
+      for (ShardFound& each : found) {
+        keep_best(each.nodes, 0, params.beam, more_probable_node);
+        keep_best_labels(each, 0, params.top_k);
+      }
+    }
     for (std::uint32_t i = 0; i < reachable.size(); ++i) {
       std::vector<FoundNode>& nodes = found[i].nodes;
       reachable[i].reduce(nodes, params.beam);
@@ -265,10 +279,7 @@ void Shard::expand(const SubtreeNode& parent, std::uint32_t index, RowView x, Re
       found.labels.push_back({{label, child.probability}, index});
     }
   }
-  if (params.top_k > 0) {
-    keep_best(found.labels, n_labels, params.top_k,
-              [](const FoundLabel& a, const FoundLabel& b) { return better(a.scored, b.scored); });
-  }
+  keep_best_labels(found, n_labels, params.top_k);
 }
 
 }  // namespace oplt

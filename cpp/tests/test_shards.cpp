@@ -76,7 +76,12 @@ class LocalShards : public ShardLinks {
       filter.emplace(filter_for(*sent.filter, shard.subtrees()));
       sent.params.filter = &*filter;
     }
-    return encode(shard.search(sent.rows.views, sent.queries, sent.params, sent.ahead));
+    const std::vector<ShardFound> found = shard.search(sent.rows.views, sent.queries, sent.params, sent.ahead);
+    for (const ShardFound& each : found) {  // answers about a single level have no more than the search can use
+      CHECK(sent.ahead || sent.params.beam == 0 || each.nodes.size() <= sent.params.beam);
+      CHECK(sent.ahead || sent.params.top_k == 0 || each.labels.size() <= sent.params.top_k);
+    }
+    return encode(found);
   }
 
   std::vector<std::vector<std::pair<std::uint64_t, Message>>> waiting_;  // with the number of a question, or 0
