@@ -98,8 +98,8 @@ class Router:
         self._n_noted += len(content)
         if self._n_noted > _MOST_NOTED:
             self.checkpoint()
-        if self.model.n_examples >= _CUT_AFTER:
-            self.cut_if_possible()
+        if self.shards is None and self.model.n_examples >= _CUT_AFTER and _core.can_cut(self.model._core):
+            self.cut()
 
     def _change_noted(self, content: bytes) -> int:
         return self.model._change_labels([LabelOperation.from_dict(one) for one in msgspec.json.decode(content)])
@@ -108,10 +108,8 @@ class Router:
         """Predict. Shards are asked by one thread."""
         return self.model._predict(rows, question, self.model.threads if self.shards is None else 1)
 
-    def cut_if_possible(self) -> bool:
-        """Cut the model into shards, unless that cannot be done yet. Returns whether it is cut."""
-        if self.shards is not None or not _core.can_cut(self.model._core):
-            return self.shards is not None
+    def cut(self) -> None:
+        """Cut the model into shards."""
         subtrees = _core.cut(self.model._core)
         placed = balanced(subtrees.sizes, self.n_shards)
         top, files = self._folder.next_files(self.n_shards)
@@ -119,7 +117,6 @@ class Router:
             write_subtrees(subtrees.chosen(positions), self.model._settings, self._folder.path / file)
         self._commit(top, [[Source(file, own)] for file, own in zip(files, placed, strict=True)])
         self._connect([[Source(file, own)] for file, own in zip(files, placed, strict=True)])
-        return True
 
     def _connect(self, sources: list[list[Source]]) -> None:
         self.shards = Shards(self.model._settings, self.model.threads, self._folder.path, sources)

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from oplt import persistence
+from oplt import _core, persistence
 from oplt._typing import FloatArray, Label, LabelRows, Labels, Row, Rows
 from oplt.checks import count, path_of, refuse
 from oplt.cluster._folder import ModelFolder
@@ -83,6 +83,7 @@ class ShardedPLT:
                 hint="Create the model by OnlinePLT.from_tree, and distribute it by ShardedPLT.from_model.",
             )
         model = OnlinePLT(**{"history": 0, **settings}, threads=threads)
+        _expect_cuttable(model._settings)
         self._begin(model, shards, folder, Router.checkpoint)
 
     @classmethod
@@ -99,8 +100,11 @@ class ShardedPLT:
         """
         if not isinstance(model, OnlinePLT):
             refuse("model", "an OnlinePLT", model, hint="To distribute a model file, pass OnlinePLT.load(file).")
+        own = OnlinePLT._learning(model._saved(), model.threads)
+        _expect_cuttable(own._settings)
+        _expect_grown(own)  # before the folder is made
         sharded = cls.__new__(cls)
-        sharded._begin(OnlinePLT._learning(model._saved(), model.threads), shards, folder, _cut_now)
+        sharded._begin(own, shards, folder, Router.cut)
         return sharded
 
     @classmethod
@@ -131,7 +135,6 @@ class ShardedPLT:
         self, model: OnlinePLT, shards: int, folder: str | os.PathLike[str], begin: Callable[[Router], None]
     ) -> None:
         n_shards = count("shards", shards)
-        _expect_cuttable(model._settings)
         expect_ray()
         self._use(Router(model, ModelFolder(_folder_of(folder), is_new=True), n_shards), begin)
 
@@ -358,22 +361,23 @@ def _folder_of(given: Any) -> Path:
     return Path(given)
 
 
-def _cut_now(router: Router) -> None:
-    if not router.cut_if_possible():
-        model = router.model
-        history = model.settings["history"]
-        if 0 < model.n_examples <= history:
-            reason = f"its history, of up to {history:,} examples, has not ended, and the tree is regrown until then"
-            hint = "Create the model with history=0, or let it learn more examples in one process."
-        else:
-            reason = "the root of its tree does not have all its children yet"
-            hint = "Let it learn more labels in one process, or start with ShardedPLT(folder=...)."
-        raise InvalidInputError(
-            "not-shardable",
-            f"the model cannot be distributed yet, after {model.n_examples:,} examples with {model.n_labels:,} labels:"
-            f" {reason}",
-            hint=hint,
-        )
+def _expect_grown(model: OnlinePLT) -> None:
+    """Refuse a model whose root does not have its final children."""
+    if _core.can_cut(model._core):
+        return
+    history = model.settings["history"]
+    if 0 < model.n_examples <= history:
+        reason = f"its history, of up to {history:,} examples, has not ended, and the tree is regrown until then"
+        hint = "Create the model with history=0, or let it learn more examples in one process."
+    else:
+        reason = "the root of its tree does not have all its children yet"
+        hint = "Let it learn more labels in one process, or start with ShardedPLT(folder=...)."
+    raise InvalidInputError(
+        "not-shardable",
+        f"the model cannot be distributed yet, after {model.n_examples:,} examples with {model.n_labels:,} labels:"
+        f" {reason}",
+        hint=hint,
+    )
 
 
 def _expect_cuttable(settings: Settings) -> None:

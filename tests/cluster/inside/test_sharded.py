@@ -266,7 +266,10 @@ def test_a_model_that_cannot_be_cut_yet(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidInputError, match="cannot be distributed yet"):
         ShardedPLT.from_model(OnlinePLT(), folder=tmp_path / "sharded")
-    with ShardedPLT(2, folder=tmp_path / "sharded") as model:  # the folder can be used again
+    with pytest.raises(InvalidParameterError, match="one tree"):
+        ShardedPLT.from_model(OnlinePLT(trees=2), folder=tmp_path / "sharded")
+    assert not (tmp_path / "sharded").exists()
+    with ShardedPLT(2, folder=tmp_path / "sharded") as model:
         assert not model.is_cut
 
 
