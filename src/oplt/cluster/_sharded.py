@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from threading import Event
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
@@ -152,7 +153,7 @@ class ShardedPLT:
             self.close()
             raise
 
-    def _run(self, work: Callable[[], _T]) -> _T:
+    def _run(self, work: Callable[[], _T], stop: Event | None = None) -> _T:
         if self._ended is not None:
             first = "Continue" if self._is_closed else "Remove the cause, call close(), and continue"
             folder = self._router.folder
@@ -163,6 +164,8 @@ class ShardedPLT:
         try:
             return future.result()
         except KeyboardInterrupt:
+            if stop is not None:
+                stop.set()
             future.exception()  # waits
             raise
         except (InvalidInputError, InvalidParameterError):  # the user's; nothing has changed
@@ -230,7 +233,7 @@ class ShardedPLT:
         """Predict the labels of one example, as `OnlinePLT.predict_one`."""
         question = self._model._question(k, threshold, beam, allow, deny)
         row = self._model._as_row(x)
-        return self._run(lambda: self._router.predict(row, question))[0]
+        return self._run(lambda: self._router.predict(row, question, Event()))[0]
 
     def predict_many(
         self,
@@ -242,10 +245,11 @@ class ShardedPLT:
         allow: Iterable[Label] | None = None,
         deny: Iterable[Label] | None = None,
     ) -> Predictions:
-        """Predict the labels of many examples, as `OnlinePLT.predict_many`."""
+        """Predict the labels of many examples, as `OnlinePLT.predict_many`. Ctrl-C takes effect after 4,096 rows."""
         question = self._model._question(k, threshold, beam, allow, deny)
         rows = self._model._as_rows(X)
-        return self._run(lambda: self._router.predict(rows, question))
+        stop = Event()
+        return self._run(lambda: self._router.predict(rows, question, stop), stop)
 
     @property
     def thresholds(self) -> Thresholds | None:
