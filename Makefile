@@ -94,8 +94,8 @@ test-arm:  ## Cross-compile the core for 64-bit ARM and run its tests under QEMU
 
 .PHONY: lint
 lint: build  ## ruff, mypy, import-linter, clang-format.
-	$(BIN)/ruff check src tests benchmarks tools
-	$(BIN)/ruff format --check src tests benchmarks tools
+	$(BIN)/ruff check src tests benchmarks tools examples
+	$(BIN)/ruff format --check src tests benchmarks tools examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_includes.py
@@ -103,8 +103,8 @@ lint: build  ## ruff, mypy, import-linter, clang-format.
 
 .PHONY: format
 format: $(VENV)/tools  ## Format the Python and C++ sources.
-	$(BIN)/ruff check --fix-only -q src tests benchmarks tools
-	$(BIN)/ruff format -q src tests benchmarks tools
+	$(BIN)/ruff check --fix-only -q src tests benchmarks tools examples
+	$(BIN)/ruff format -q src tests benchmarks tools examples
 	$(BIN)/clang-format -i $(CPP_FILES)
 
 $(BENCH)/tools: pyproject.toml

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from oplt import _core, frames
 from oplt._typing import IdArray, Label
@@ -338,7 +339,13 @@ class OnlineLabels(Labels):
         super().__init__(state)
         self._change = change
 
-    def add(self, label: Label, *, text: str | None = None, features: Mapping[Any, float] | None = None) -> None:
+    def add(
+        self,
+        label: Label,
+        *,
+        text: str | None = None,
+        features: Mapping[Any, float] | npt.NDArray[Any] | None = None,
+    ) -> None:
         """Make a label known before its first example, and describe it.
 
         A described label can be predicted before its first example, because its description becomes a part of the
@@ -352,9 +359,11 @@ class OnlineLabels(Labels):
         text
             What is known about it, if the model takes texts: its title or definition.
         features
-            The same as features, or in addition to the text.
+            The same as features, or in addition to the text. If the model takes arrays, such as embeddings, an array
+            with as many numbers.
         """
-        self._change([LabelOperation("add", label, text=text, features=features)])
+        given = cast("Mapping[Any, float] | None", features)  # an array is recorded by the numbers of its columns
+        self._change([LabelOperation("add", label, text=text, features=given)])
 
     def rename(self, label: Label, new: Label) -> None:
         """Give a label another name. The old one still leads to it, in examples, too."""

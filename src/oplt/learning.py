@@ -252,10 +252,12 @@ class OnlineLearner(Predictor):
         text, features = operation.text, operation.features
         if text is None and features is None:
             return None
-        if features is not None and not isinstance(features, Mapping):
+        is_array = isinstance(features, np.ndarray) and self._settings.features is None
+        if features is not None and not isinstance(features, Mapping) and not is_array:
             raise InvalidInputError(
                 "rows-not-valid",
-                "the features that describe a label must be a mapping from feature names to values",
+                "the features that describe a label must be a mapping from feature names to values,"
+                " or an array if the model takes arrays",
                 got=briefly(features),
             )
         if self._settings.features is None:
@@ -266,7 +268,7 @@ class OnlineLearner(Predictor):
                     got="a text",
                     hint="Pass features= instead of text=.",
                 )
-            return self._as_row(features or {}).to_core()
+            return self._as_row({} if features is None else features).to_core()
         x: Any = text if features is None else {**features, TEXT: "" if text is None else text}
         return self._as_row(x).to_core()
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from oplt import PLT, InvalidInputError, LabelTree, OnlinePLT
@@ -238,6 +239,23 @@ def test_impossible_operations_have_no_effect(change: Callable[[OnlineLabels], N
         change(model.labels)
     assert raised.value.code == code
     assert model.fingerprint() == before
+
+
+def test_a_model_of_arrays_takes_an_array_as_a_description() -> None:
+    X = np.array([[0.1, 0.9, 0.0], [0.8, 0.0, 0.2]], dtype=np.float32)
+    described, mapped = OnlinePLT(), OnlinePLT()
+    for model in described, mapped:
+        model.learn_many(X, ["cat", "dog"])
+    described.labels.add("cow", features=np.array([0.0, 0.5, 0.5]))
+    mapped.labels.add("cow", features={1: 0.5, 2: 0.5})
+    assert described.fingerprint() == mapped.fingerprint()
+    assert described.labels.operations[0].to_dict()["features"] == [[1, 0.5], [2, 0.5]]
+    assert described.predict_one([0.0, 0.5, 0.5], k=1)[0][0] == "cow"
+    with pytest.raises(InvalidInputError, match="has 2 columns, but the model was trained on arrays with 3"):
+        described.labels.add("hen", features=np.array([0.5, 0.5]))
+    with pytest.raises(InvalidInputError, match="or an array if the model takes arrays") as raised:
+        animals().labels.add("cow", features=np.array([0.5, 0.5]))
+    assert raised.value.code == "rows-not-valid"
 
 
 def test_a_description_needs_a_memory_and_the_kind_of_the_model() -> None:

@@ -1,0 +1,2 @@
+# SPDX-FileCopyrightText: The oplt developers
+# SPDX-License-Identifier: MIT
