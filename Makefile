@@ -145,6 +145,7 @@ $(VENV)/manual: $(VENV)/tools
 .PHONY: docs
 docs: build $(VENV)/manual  ## Build the manual into build/manual, with its generated reference; it needs no network.
 	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/figures.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
 	$(BIN)/python tools/manual/check_site.py build/manual
 	@echo "Now open build/manual/index.html."

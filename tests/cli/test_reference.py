@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""The reference lists everything, and the pages of it that are generated are up to date."""
+"""The reference lists everything, and generated pages and pictures are up to date."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 
 
-def tool() -> ModuleType:
-    spec = spec_from_file_location("reference", ROOT / "tools" / "reference.py")
+def tool(name: str) -> ModuleType:
+    spec = spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -29,8 +29,14 @@ def tool() -> ModuleType:
 
 @pytest.mark.parametrize("name", ["settings.md", "command-line.md", "http.md"])
 def test_a_generated_page_is_not_stale(name: str) -> None:
-    page = tool().PAGES[name]()
+    page = tool("reference").PAGES[name]()
     assert (REFERENCE / name).read_text(encoding="utf-8") == page, "run: .venv/bin/python tools/reference.py"
+
+
+def test_the_pictures_are_not_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    for path, picture in tool("figures").files().items():
+        assert path.read_text(encoding="utf-8") == picture, "run: .venv/bin/python tools/figures.py"
 
 
 def test_all_public_names_are_in_the_reference() -> None:

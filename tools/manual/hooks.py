@@ -42,6 +42,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
     """Adapt links, pictures and sessions of Python; leave all other code as it is."""
+    if page.file.src_uri in ("index.md", "tutorial.md"):  # alone in their sections
+        page.meta["hide"] = ["navigation"]
     parts = _FENCE.split(markdown)
     for i, part in enumerate(parts):
         if i % 2:
