@@ -330,14 +330,14 @@ def _dots(
     def across(value: float) -> float:
         return left + (canvas.width - left - 40) * (value - low) / (high - low)
 
-    for value in range(math.ceil(low), int(high) + 1, step):
+    for tick in range(math.ceil(low), int(high) + 1, step):
         canvas.line(
-            (across(value), top),
-            (across(value), bottom),
-            color=theme.gray if value == 0 and low < 0 else theme.faint,
+            (across(tick), top),
+            (across(tick), bottom),
+            color=theme.gray if tick == 0 and low < 0 else theme.faint,
             width=1,
         )
-        canvas.text(across(value), bottom + 18, str(value).replace("-", "−"), size=12)
+        canvas.text(across(tick), bottom + 18, str(tick).replace("-", "−"), size=12)
     for i, (name, row) in enumerate(points.items()):
         y = top + 34 * i + 17
         canvas.text(left - 14, y + 4, name, anchor="end")

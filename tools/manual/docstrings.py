@@ -1,6 +1,10 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Docstrings as `help` shows them: those with a line `{settings}` are completed when oplt is imported."""
+"""Docstrings and defaults as `help` shows them.
+
+A line `{settings}` of a docstring is filled in when oplt is imported, and the default of a setting is named by its
+declaration, such as `Settings.alpha`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from importlib import import_module
 from typing import Any
 
 from griffe import Class, Extension, Function, Object
+
+from oplt import params
 
 
 class RuntimeDocstrings(Extension):
@@ -19,8 +25,12 @@ class RuntimeDocstrings(Extension):
         _complete(cls)
 
     def on_function_instance(self, *, func: Function, **kwargs: Any) -> None:  # noqa: ARG002
-        """Complete the docstring of a function."""
+        """Complete the docstring of a function, and show the values of its defaults."""
         _complete(func)
+        for parameter in func.parameters:
+            owner, dot, name = str(parameter.default).partition(".")
+            if dot and owner in ("Settings", "BatchSettings", "TextSettings"):
+                parameter.default = repr(getattr(getattr(params, owner), name))
 
 
 def _complete(described: Object) -> None:
