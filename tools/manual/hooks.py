@@ -61,7 +61,8 @@ def _moved(found: re.Match[str], uri: str) -> str:
     target, sign, anchor = link.partition("#")
     here = posixpath.dirname(_in_repository(uri))
     place = _in_manual(posixpath.normpath(posixpath.join(here, target)))
-    return f"{before}{posixpath.relpath(place, posixpath.dirname(uri) or '.')}{sign}{anchor}{after}"
+    mark = "{ .plot }" if before == "](" and re.fullmatch(r"benchmarks/.*\.(svg|png)", place) else ""  # on white
+    return f"{before}{posixpath.relpath(place, posixpath.dirname(uri) or '.')}{sign}{anchor}{after}{mark}"
 
 
 def _in_repository(uri: str) -> str:
