@@ -20,7 +20,14 @@ ROOT = Path(__file__).parents[2]
 ASSETS = Path(__file__).parent / "assets"
 
 # Files outside of docs/ that are part of the manual, at the same place below its root.
-OUTSIDE = ["CHANGELOG.md", "CONTRIBUTING.md", "benchmarks/paper/RESULTS.md", "benchmarks/*/*.svg", "benchmarks/*/*.png"]
+OUTSIDE = [
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "benchmarks/paper/RESULTS.md",
+    "benchmarks/*/*.svg",
+    "benchmarks/*/*.png",
+    "examples/*.py",
+]
 
 _LINK = re.compile(r"(\]\()([^)\s]+)(\))|((?:src|srcset)=\")([^\"]+)(\")")
 _FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
