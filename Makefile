@@ -141,7 +141,7 @@ $(VENV)/manual: $(VENV)/tools
 	$(BIN)/python -m pip install -q --group docs
 	touch $@
 
-# Any warning is an error (`strict` in mkdocs.yml). The variable silences an advertisement of the theme.
+# Any warning is an error (`strict` in mkdocs.yml). The variable silences a notice of the theme.
 .PHONY: docs
 docs: build $(VENV)/manual  ## Build the manual into build/manual, with its generated reference; it needs no network.
 	$(BIN)/python tools/reference.py

@@ -13,13 +13,14 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from pathlib import Path
 
 from canvas import THEMES, Canvas, Theme
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
+DEFAULTS = ROOT / "docs" / "explanation" / "defaults.md"
 BEYOND = ROOT / "docs" / "explanation" / "beyond-the-paper.md"
 PAPER = ROOT / "benchmarks" / "paper"
 
@@ -297,22 +298,63 @@ def parts(theme: Theme) -> Canvas:
     data = {}
     for section in sections[1:]:
         name, _, body = section.partition("\n")
-        rows = [
-            [cell.strip() for cell in line.strip("| ").split(" | ")]
-            for line in body.splitlines()
-            if line.startswith("| ")
-        ]
-        found = {row[0]: float(row[2].split(" / ")[0]) for row in rows if row[0] in SYSTEMS}
+        found = {row[0]: _first(row[2]) for row in _cells(body) if row[0] in SYSTEMS}
         if found:
             data[name] = found
-    canvas = Canvas(760, 90 + 34 * len(data), "P@1 on test sets: paper's setting, tree alone, default, accurate", theme)
+    canvas = Canvas(
+        760, 90 + _pitch(data) * len(data), "P@1 on test sets: paper's setting, tree alone, default, accurate", theme
+    )
     points = {name: {system: (*SYSTEMS[system], value) for system, value in row.items()} for name, row in data.items()}
     legend = [(words, *style) for words, style in zip(SHORT, SYSTEMS.values(), strict=True)]
     _dots(canvas, points, (0, 80), 20, "P@1 on the test set, percent", legend)
     return canvas
 
 
+SETS = {
+    "nvd-cpe": ("circle", "blue"),
+    "yso-finna-en": ("square", "orange"),
+    "wp4s-para-5shot": ("diamond", "gray"),
+    "bibtex": ("ring", "blue"),
+    "delicious": ("ring", "orange"),
+}
+
+
+def defaults(theme: Theme) -> Canvas:
+    """Plot by how much P@1 changes with one setting, from the first table of "the default settings"."""
+    table = DEFAULTS.read_text(encoding="utf-8").split("\n\n| changed |")[1].split("\n\n")[0]
+    names, base, *others = _cells(f"| changed |{table}")
+    reference = [_first(cell) for cell in base[1:]]
+    points: Points = {}
+    for changed, *cells in others:
+        differences = [_first(cell) - usual for cell, usual in zip(cells, reference, strict=True)]
+        if any(differences):
+            points[changed.removeprefix("learner ")] = {
+                name: (*SETS[name], change) for name, change in zip(names[1:], differences, strict=True)
+            }
+    canvas = Canvas(
+        760, 90 + _pitch(points) * len(points), "Change of progressive P@1 if one setting is changed", theme
+    )
+    _dots(canvas, points, (-14, 4), 2, "change of P@1, in points", [(name, *style) for name, style in SETS.items()])
+    return canvas
+
+
+def _cells(text: str) -> list[list[str]]:
+    """Split the rows of tables; rulers are left out."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
+
+
+def _first(cell: str) -> float:
+    """Return P@1 of a cell such as 41.71 / 22.39 / 15.74."""
+    return float(cell.split(" / ")[0])
+
+
 Points = dict[str, dict[str, tuple[str, str, float]]]
+
+
+def _pitch(rows: Sized) -> int:
+    """Return the height of a row of a plot."""
+    return 34 if len(rows) < 12 else 24
 
 
 def _dots(
@@ -324,8 +366,9 @@ def _dots(
     legend: list[tuple[str, str, str]],
 ) -> None:
     """Plot rows of points on one scale."""
-    theme, (low, high), left, top = canvas.theme, limits, 150.0, 40.0
-    bottom = top + 34 * len(points)
+    theme, (low, high), left, top = canvas.theme, limits, 212.0 if max(map(len, points)) > 20 else 150.0, 40.0
+    pitch = _pitch(points)
+    bottom = top + pitch * len(points)
 
     def across(value: float) -> float:
         return left + (canvas.width - left - 40) * (value - low) / (high - low)
@@ -339,7 +382,7 @@ def _dots(
         )
         canvas.text(across(tick), bottom + 18, str(tick).replace("-", "−"), size=12)
     for i, (name, row) in enumerate(points.items()):
-        y = top + 34 * i + 17
+        y = top + pitch * (i + 0.5)
         canvas.text(left - 14, y + 4, name, anchor="end")
         values = [value for _, _, value in row.values()]
         if values:
@@ -383,7 +426,7 @@ def paper(theme: Theme) -> Canvas:
         name: {system: (*style, values[system] - values["Parabel"]) for system, style in PAPERS.items()}
         for name, values in rows.items()
     }
-    canvas = Canvas(760, 90 + 34 * len(points), "P@1 minus that of Parabel, in the paper and here", theme)
+    canvas = Canvas(760, 90 + _pitch(points) * len(points), "P@1 minus that of Parabel, in the paper and here", theme)
     legend = [(words, *style) for words, style in PAPERS.items()]
     everything = [value for row in points.values() for _, _, value in row.values()]
     limits = (math.floor(min(everything)) - 0.5, math.ceil(max(everything)) + 0.5)
@@ -398,6 +441,7 @@ FIGURES: dict[str, Callable[[Theme], Canvas]] = {
     "balance": balance,
     "ranking": ranking,
     "parts": parts,
+    "defaults": defaults,
     "paper": paper,
 }
 
