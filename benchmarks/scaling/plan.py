@@ -8,10 +8,9 @@ Prints two Markdown tables: the computed time of the measured runs beside the me
 labels. With --out, writes plan.svg. The constants are what benchmarks/cluster/parts.py and learning.py have written.
 
 An example costs the router some time, which is serial, and the shards some more, which is divided among them. Calls
-cost both sides time, and in rounds the router waits for answers. Costs at other numbers of labels follow those of the
-measured streams: linear in the logarithm of the number of labels for times, in proportion for memory. In these streams,
-each example brings a new label and has one or two labels and 40 features. The computed times are 0.75 to 0.85 of the
-measured ones with 10⁵ labels, and 0.45 with 10⁶, whose constants are extrapolated from those of 3·10⁵ labels.
+cost both sides time. The router does not wait for answers while it learns: it asks a batch ahead. Costs at other
+numbers of labels follow those of the measured streams: linear in the logarithm of the number of labels for times, in
+proportion for memory. In these streams, each example brings a new label and has one or two labels and 40 features.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ HEAD = (
     "| labels | machines | examples/s | limited by | memory of shards, per machine | of the router"
     " | without label memory: examples/s | router |"
 )
-# As in the code: subtree examples that are passed on together, and bytes of messages that wait for others.
-PIECE, MOST_WAITING = 256, 1 << 15
+TOGETHER = 1 << 16  # bytes of messages in a call, about
+PERIOD = 2048  # examples; each shard is asked once about those among them that are observed
 THREADS = 0.7  # of the work of so many cores: two threads learn 1.4 times as fast as one
 IMBALANCE = 1.1  # the largest shard, compared with the mean; greedy distribution of 31 subtrees and more is below this
 
@@ -52,14 +51,12 @@ class Costs:
     router: float
     shards: float
     message: float
-    rounds: float
     label_at_router: float
     label_in_shards: float
 
     def calls(self, n_shards: int) -> float:
         """Return the number of calls: messages that are sent together, and questions."""
-        together = max(MOST_WAITING, PIECE * self.message / n_shards)
-        return self.message / together + self.rounds * n_shards
+        return self.message / TOGETHER + n_shards / PERIOD
 
 
 @dataclass(frozen=True)
@@ -67,8 +64,7 @@ class Constants:
     """Measured costs at some numbers of labels, and the cost of a call of Ray."""
 
     measured: list[dict[str, Any]]  # figures of parts.py for two shards, by ascending number of labels
-    call: float  # seconds from a question to its answer
-    call_cpu: float  # seconds of processors
+    call: float  # seconds of processors, half of it on each side
 
     def at(self, n_labels: int) -> Costs:
         """Interpolate, or extrapolate from the last two."""
@@ -84,7 +80,6 @@ class Constants:
             router=1e-6 * linear("router_us"),
             shards=1e-6 * linear("shards_us"),
             message=linear("message_bytes"),
-            rounds=linear("rounds"),
             label_at_router=2**20 * many["router_mb"] / many["labels"],
             label_in_shards=2**20 * many["largest_shard_mb"] * many["shards"] / many["labels"],
         )
@@ -104,9 +99,9 @@ def plan(constants: Constants, n_labels: int, machines: Machines) -> Plan:
     """Compute the rate, what limits it, and the memory."""
     costs = constants.at(n_labels)
     n_cores = max(machines.number * machines.cores - 1, 1)  # without that of the router
-    calls = costs.calls(machines.number) * constants.call_cpu / 2  # each side needs half of it
+    calls = costs.calls(machines.number) * constants.call / 2  # each side needs half of it
     times = {
-        "router": costs.router + calls + costs.rounds * constants.call,
+        "router": costs.router + calls,
         "shards": IMBALANCE * (costs.shards / (THREADS * n_cores) + calls / machines.number),
         "network": costs.message / machines.network if machines.number > 1 else 0.0,
     }
@@ -123,8 +118,8 @@ def seconds_here(constants: Constants, run: dict[str, Any], n_before: int) -> fl
     """Compute the time of a run of learning.py on two cores, which router, shards and Ray share."""
     costs = constants.at(run["labels"])
     n_shards = run["shards"]
-    calls = costs.calls(n_shards) * constants.call_cpu
-    router = costs.router + calls / 2 + costs.rounds * constants.call
+    calls = costs.calls(n_shards) * constants.call
+    router = costs.router + calls / 2
     shards = IMBALANCE * (costs.shards + calls / 2) / n_shards
     work = (costs.router + costs.shards + calls) / N_CORES_HERE
     return float(run["examples"] - n_before) * max(router, shards, work)
@@ -142,7 +137,7 @@ def read(folder: Path) -> tuple[dict[str, Constants], list[dict[str, Any]]]:
     for name in ("memory", "tree-alone"):
         figures = [json.loads(path.read_text()) for path in sorted(folder.glob(f"parts-{name}-*.json"))]
         cut = [one for run in figures for one in run if one["shards"] == 2]
-        found[name] = Constants(sorted(cut, key=lambda one: one["labels"]), calls["seconds"], calls["cpu_seconds"])
+        found[name] = Constants(sorted(cut, key=lambda one: one["labels"]), calls["cpu_seconds"])
     return found, json.loads((folder / "learning.json").read_text())
 
 
