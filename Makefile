@@ -137,6 +137,19 @@ bench-kernels: build $(VENV)/plots  ## The kernels, compared with the memory ban
 	$(BIN)/python benchmarks/micro/kernels.py --program build/kernels/bench_kernels \
 		--data $(or $(DATA),nvd-cpe) --out $(or $(OUT),build/results/kernels)
 
+$(VENV)/manual: $(VENV)/tools
+	$(BIN)/python -m pip install -q --group docs
+	touch $@
+
+# Any warning is an error (`strict` in mkdocs.yml). The variable silences a notice of the theme.
+.PHONY: docs
+docs: build $(VENV)/manual  ## Build the manual into build/manual, with its generated reference; it needs no network.
+	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/figures.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
+	$(BIN)/python tools/manual/check_site.py build/manual
+	@echo "Now open build/manual/index.html."
+
 # CMT and plots.
 $(VENV)/paper: $(VENV)/tools
 	$(BIN)/python -m pip install -q --group paper

@@ -68,7 +68,21 @@ struct Lanes4 {
     return _mm_blendv_ps(no, yes, _mm_castsi128_ps(signs(mask)));
   }
   static void store_all(Real* to, Vector v) { _mm_storeu_ps(to, v); }
-  static void store(Real* to, std::uint32_t mask, Vector v) { _mm_maskstore_ps(to, signs(mask), v); }
+  /// The mask has the first lanes set. No masked store, which takes 6 to 12 cycles on AMD's processors.
+  static void store(Real* to, std::uint32_t mask, Vector v) {
+    if (mask == 0xF) {
+      _mm_storeu_ps(to, v);
+      return;
+    }
+    if (mask >= 3) {
+      _mm_storel_pi(reinterpret_cast<__m64*>(to), v);
+      if (mask == 7) {
+        _mm_store_ss(to + 2, _mm_movehl_ps(v, v));
+      }
+    } else if (mask == 1) {
+      _mm_store_ss(to, v);
+    }
+  }
   static Vector sqrt(Vector v) { return _mm_sqrt_ps(v); }
   static Vector abs(Vector v) { return _mm_andnot_ps(all(-0.0F), v); }
   static Vector max(Vector a, Vector b) { return _mm_max_ps(a, b); }
@@ -115,7 +129,17 @@ struct Lanes8 {
     return _mm256_blendv_ps(no, yes, _mm256_castsi256_ps(signs(mask)));
   }
   static void store_all(Real* to, Vector v) { _mm256_storeu_ps(to, v); }
-  static void store(Real* to, std::uint32_t mask, Vector v) { _mm256_maskstore_ps(to, signs(mask), v); }
+  /// The mask has the first lanes set.
+  static void store(Real* to, std::uint32_t mask, Vector v) {
+    if (mask < 0xF) {
+      Lanes4::store(to, mask, _mm256_castps256_ps128(v));
+    } else if (mask == 0xFF) {
+      _mm256_storeu_ps(to, v);
+    } else {
+      _mm_storeu_ps(to, _mm256_castps256_ps128(v));
+      Lanes4::store(to + 4, mask >> 4, _mm256_extractf128_ps(v, 1));
+    }
+  }
   static void compress_store(Real* to, std::uint32_t mask, Vector v) {
     store(to, below(count_bits(mask)), compress(mask, v));
   }

@@ -52,7 +52,7 @@ bool Regrowth::advance(const History& history, const LabelBook& labels, std::uin
       add_up(part_of(n_values_left_, n_left / kToAddUp));
       break;
     case Stage::kCluster:
-      cluster(part_of(n_values_left_, n_left / kToCluster));
+      cluster(part_of(n_values_left_, n_left / kToCluster), helpers);
       break;
     case Stage::kLearn:
       // By the end, the history will have n_left more examples.
@@ -102,8 +102,8 @@ void Regrowth::begin_tree() {
   n_values_left_ = kVisits * vectors_.n_values() * std::bit_width(vectors_.labels().size() / params.max_leaves);
 }
 
-void Regrowth::cluster(std::size_t n_values) {
-  if (!clustering_->advance(n_values)) {
+void Regrowth::cluster(std::size_t n_values, HelperPool& helpers) {
+  if (!clustering_->advance(n_values, helpers)) {
     n_values_left_ -= std::min(n_values_left_ / 2, n_values);  // never 0: it is only an estimate
     return;
   }

@@ -72,7 +72,7 @@ class Regrowth {
   void read(const History& history, const LabelBook& labels, std::uint64_t n);
   void add_up(std::size_t n_values);
   void begin_tree();
-  void cluster(std::size_t n_values);
+  void cluster(std::size_t n_values, HelperPool& helpers);
   void learn(const History& history, const LabelBook& labels, std::uint64_t n, HelperPool& helpers);
 
   ForestParams params_;

@@ -28,22 +28,22 @@ bool observes(const ModelState& state, std::uint64_t number) {
   return (state.ranker && LabelRanker::observes(number)) || (state.calibration && TreeCalibration::observes(number));
 }
 
-/// Before a batch is learnt. `observer` is a LabelRanker or a TreeCalibration. There are no digests if the model is
+/// Records the digests of a batch. Returns whether its first example is new. There are no digests if the model is
 /// closed: then all examples count as new.
-template <class Observer>
-void watch(Observer& observer, const Forest& forest, const LabelFilter* shown, std::span<const std::uint64_t> digests,
-           const Example* observed, const std::vector<ScoredLabel>* by_trees) {
-  if ((digests.empty() || observer.recognise(digests)) && observed != nullptr) {
-    observer.observe(forest, shown, *observed, by_trees);
+bool recognise(ModelState& state, std::span<const std::uint64_t> digests) {
+  if (digests.empty()) {
+    return true;
   }
+  return state.ranker ? state.ranker->write().recognise(digests) : state.calibration->write().recognise(digests);
 }
 
-void watch(ModelState& state, const LabelFilter* shown, std::span<const std::uint64_t> digests, const Example* observed,
-           const std::vector<ScoredLabel>* by_trees = nullptr) {
+/// Before the trees learn the example, or with what they found before.
+void observe(ModelState& state, const LabelFilter* shown, const Example& example,
+             const FoundByTrees* by_trees = nullptr) {
   if (state.ranker) {
-    watch(state.ranker->write(), state.forest, shown, digests, observed, by_trees);
-  } else if (state.calibration) {
-    watch(state.calibration->write(), state.forest, shown, digests, observed, by_trees);
+    state.ranker->write().observe(state.forest, shown, example, by_trees);
+  } else {
+    state.calibration->write().observe(state.forest, shown, example, by_trees != nullptr ? &by_trees->labels : nullptr);
   }
 }
 
@@ -224,43 +224,65 @@ void Learner::check_budget(ModelState& state) {
 }
 
 /// In a cut tree, a search takes as long as learning many examples, because shards are elsewhere. So the trees go on,
-/// and the ranker or the calibration observes a whole run of single examples later, when the answers have come. Nothing
-/// differs, since the trees do not depend on it, and it depends on the trees only by these answers.
-bool Learner::may_be_late(const ModelState& state, const BatchBounds& bounds, const LabelFilter* shown) const {
-  const bool is_thinned = state.ranker && late_.size() >= (*state.ranker)->n_before_thinned();
-  return bounds.observed && bounds.is_single() && state.forest.is_cut() && shown == nullptr && !is_thinned;
+/// and the ranker or the calibration follows a batch later, when the answers have come. Nothing differs, since the
+/// trees do not depend on it, and it depends on the trees only by these answers. Not possible if some labels are
+/// hidden, because such a search may have to be repeated, and if it is not certain whether the ranker will use the
+/// observed example, because then it is not known whether the next ones are thinned.
+bool Learner::may_be_late(const ModelState& state, const Example* observed, const LabelFilter* shown) const {
+  return state.forest.is_cut() && shown == nullptr &&
+         (observed == nullptr || !state.ranker || (*state.ranker)->will_use(observed->x));
 }
 
-void Learner::observe_later(const ModelState& state) {
-  const RowView x = batch_.examples.front().x;
-  const SearchParams search = state.ranker ? LabelRanker::observed_search(state.forest, nullptr)
-                                           : TreeCalibration::observed_search(state.forest, nullptr);
-  LaterLabels found = state.forest.search_later(x, search, search_scratch_);
-  late_.push_back({std::exchange(batch_, {}), std::move(found)});
-}
-
-/// Observes, and remembers, what the trees have learnt already.
-void Learner::catch_up(ModelState& state) {
-  for (const Late& each : late_) {
-    const std::vector<ScoredLabel> by_trees = each.found();
-    watch(state, nullptr, each.batch.digests, &each.batch.examples.front(), &by_trees);
-    if (state.ranker) {
-      state.ranker->write().remember(each.batch.examples, !state.closed_at);
+void Learner::observe_later(const ModelState& state, const Example* observed) {
+  Late late;
+  if (observed != nullptr) {
+    const SearchParams search = state.ranker ? LabelRanker::observed_search(state.forest, nullptr)
+                                             : TreeCalibration::observed_search(state.forest, nullptr);
+    late.found = state.forest.search_later(observed->x, search, search_scratch_);
+    const auto n_before = std::ranges::count_if(late_, [](const Late& each) { return each.found != nullptr; });
+    const auto thinned = state.ranker ? (*state.ranker)->thinned(observed->x, static_cast<std::uint64_t>(n_before))
+                                      : std::optional<ThinnedRow>();
+    if (thinned) {
+      late.of_thinned = state.forest.search_later(thinned->view(), search, search_scratch_);
     }
+  } else if (!state.ranker) {
+    return;  // the calibration learns from observed examples only
   }
-  late_.clear();
+  late.batch = std::exchange(batch_, {});
+  late_.push_back(std::move(late));
+}
+
+/// Observes, and remembers, the first n of the batches that the trees have learnt already.
+void Learner::catch_up(ModelState& state, std::size_t n) {
+  for (; n > 0; --n) {
+    const Late& late = late_.front();
+    const std::span<const Example> examples = late.batch.examples;
+    if (late.found) {
+      FoundByTrees by_trees{.labels = late.found(), .of_thinned = {}};
+      if (late.of_thinned) {
+        by_trees.of_thinned = late.of_thinned();
+      }
+      observe(state, nullptr, examples.front(), &by_trees);
+    }
+    if (state.ranker) {
+      state.ranker->write().remember(examples, !state.closed_at);
+    }
+    late_.pop_front();
+  }
 }
 
 /// The steps for each batch: encode, let the ranker or the calibration observe, train the trees (PltLearner::learn),
-/// let the ranker remember. While the trees are trained, helpers encode the next batch and remember this one. If a
-/// break is due, the next batch is not encoded ahead, so that all parts of the state include exactly the same examples.
+/// let the ranker remember; if the tree is cut, it observes and remembers later. While the trees are trained, helpers
+/// encode the next batch and remember this one. If a break is due, the next batch is not encoded ahead, so that all
+/// parts of the state include exactly the same examples.
 void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, std::span<const Real> weights,
                     std::size_t threads, BatchBreak& between) {
   const std::size_t n = y.bounds.n_rows();
   HelperPool helpers(std::max<std::size_t>(std::min(threads, n), 1) - 1);
   HelperPool none(0);  // for single examples: waking a helper takes longer than learning them
   bool is_encoded = false;
-  late_.clear();  // a call that failed may have left some
+  late_.clear();          // a call that failed may have left some
+  std::size_t n_due = 0;  // of the late batches: those before the last one that was not a single example
   if (state.closed_at) {
     forest_.close();
   }
@@ -279,13 +301,17 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
     if (is_encoded) {
       helpers.start([&, next](std::size_t) { encode(state, x, y, weights, next, next_); });
     }
-    const Example* observed = bounds.observed ? &examples.front() : nullptr;
-    const bool is_late = may_be_late(state, bounds, shown);
+    const bool is_new = recognise(state, batch_.digests);
+    const Example* observed = bounds.observed && is_new ? &examples.front() : nullptr;
+    const bool is_late = may_be_late(state, observed, shown);
     if (is_late) {
-      observe_later(state);
+      observe_later(state, observed);
     } else {
       catch_up(state);
-      watch(state, shown, batch_.digests, observed);
+      n_due = 0;
+      if (observed != nullptr) {
+        observe(state, shown, *observed);
+      }
     }
     HelperPool& own_helpers = bounds.is_single() ? none : helpers;
     if (state.ranker && !is_late) {
@@ -294,6 +320,10 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
       });
     }
     forest_.learn(state.forest, examples, own_helpers);
+    if (is_late && !bounds.is_single()) {  // shards have work for a while, and have answered what was asked before
+      catch_up(state, n_due);
+      n_due = late_.size();
+    }
     own_helpers.finish();
     helpers.finish();
     record(state, bounds.recorded, batch_.recorded);
@@ -305,6 +335,7 @@ void Learner::learn(ModelState& state, const Inputs& x, const NamedLabels& y, st
     const bool is_break = !is_encoded && between.is_due();
     if (is_break) {
       catch_up(state);
+      n_due = 0;
       between.take(helpers);
     }
     if (is_break || is_check) {  // other threads may have trained meanwhile, or the history may have ended

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -116,19 +117,21 @@ class Learner {
     History::Piece recorded;             // empty if there is no history
   };
 
-  /// An observed example that the trees have learnt already, while shards search for its labels.
+  /// A batch that the trees have learnt already, but the ranker or the calibration has not.
   struct Late {
-    Batch batch;  // of this example
-    LaterLabels found;
+    Batch batch;
+    LaterLabels found;       // by the trees, for the first example; null if it is not observed
+    LaterLabels of_thinned;  // likewise, for LabelRanker::thinned(); null if there is no such row
   };
 
   BatchBounds next_batch(const ModelState& state, std::uint64_t n_learnt, std::size_t begin, std::size_t n) const;
   void encode(ModelState& state, const Inputs& x, const NamedLabels& y, std::span<const Real> weights,
               const BatchBounds& bounds, Batch& batch);
   bool keeps_history(std::uint64_t n_examples) const { return n_examples <= params_.forest.history; }
-  bool may_be_late(const ModelState& state, const BatchBounds& bounds, const LabelFilter* shown) const;
-  void observe_later(const ModelState& state);
-  void catch_up(ModelState& state);
+  bool may_be_late(const ModelState& state, const Example* observed, const LabelFilter* shown) const;
+  void observe_later(const ModelState& state, const Example* observed);
+  void catch_up(ModelState& state, std::size_t n);
+  void catch_up(ModelState& state) { catch_up(state, late_.size()); }
   void record(ModelState& state, bool recorded, const History::Piece& piece) const;
   void check_budget(ModelState& state);
   void describe(ModelState& state, LabelId label, const LabelDescription& description);
@@ -137,7 +140,7 @@ class Learner {
   ForestLearner forest_;
   Batch batch_;
   Batch next_;
-  std::vector<Late> late_;  // in their order; empty unless the tree is cut
+  std::deque<Late> late_;  // in their order; empty unless the tree is cut
   SearchScratch search_scratch_;
   Encoder::Scratch scratch_;         // for encode()
   std::vector<NameId> label_names_;  // likewise

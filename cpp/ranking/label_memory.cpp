@@ -273,6 +273,11 @@ void LabelMemory::renew_all() {
   n_renewed_ = n_known_;
 }
 
+bool LabelMemory::has_feature_of(RowView x) const {
+  return std::ranges::any_of(proper_part(x).features,
+                             [&](FeatureId feature) { return feature < weights_.size() && weights_[feature] > 0; });
+}
+
 void LabelMemory::ask(RowView row, Query& query) const {
   query.clear();
   query.weights_.resize(weights_.size());

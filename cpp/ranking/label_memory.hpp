@@ -149,6 +149,9 @@ class LabelMemory {
   /// Whether the label has features.
   bool knows(LabelId label) const { return label < labels_.size() && !cells_[label].empty(); }
 
+  /// Whether a label has had a feature of the row. It stays so while examples are learnt.
+  bool has_feature_of(RowView x) const;
+
   /// The features that row and label have in common, ascending; their cosines sum to that of similarity().
   std::vector<SimilarityPart> parts(LabelId label, const Query& query) const;
 

@@ -54,12 +54,6 @@ constexpr double kOnlyLabel = 3.0;
 
 constexpr std::size_t kBuckets = 5;  // labels with at least 1, 2, 4, 8 and 16 examples
 
-/// A row with some of its features removed.
-struct Thinned {
-  std::vector<FeatureId> features;
-  std::vector<Real> values;
-};
-
 std::vector<double> softmax_of(std::vector<double> scores) {
   const double all = log_of_sum(scores);
   for (double& score : scores) {
@@ -245,18 +239,16 @@ SearchParams LabelRanker::observed_search(const Forest& forest, const LabelFilte
   return first_tree_search(forest, shown);
 }
 
-std::uint64_t LabelRanker::n_before_thinned() const { return kThinnedEvery - 1 - n_looked_at_ % kThinnedEvery; }
-
 void LabelRanker::observe(const Forest& forest, const LabelFilter* shown, const Example& example,
-                          const std::vector<ScoredLabel>* by_trees) {
+                          const FoundByTrees* by_trees) {
   std::vector<ScoredLabel> found;
   if (by_trees == nullptr) {
     found = forest.search(example.x, observed_search(forest, shown), scratch_.search);
-    by_trees = &found;
   }
-  if (!find_first(example.x, *by_trees, shown, scratch_)) {
+  if (!find_first(example.x, by_trees != nullptr ? by_trees->labels : found, shown, scratch_)) {
     return;  // rank() answers with base rates for such a row
   }
+  const std::optional<ThinnedRow> other = thinned(example.x);
   calibration_.learn(first_judged(scratch_), example.labels, scratch_.context);
   // If all labels of the example are new, no ranking could have been right, and there is nothing to learn from it. An
   // example without labels is informative.
@@ -267,46 +259,58 @@ void LabelRanker::observe(const Forest& forest, const LabelFilter* shown, const 
   ++n_looked_at_;
   const auto n_known = static_cast<double>(scratch_.query.n_known());
   mean_known_ += (n_known - mean_known_) / std::min(kKnownWindow, static_cast<double>(n_looked_at_));
-  if (n_looked_at_ % kThinnedEvery == 0) {
-    observe_thinned(forest, shown, example);
+  if (other) {
+    observe_thinned(forest, shown, example, other->view(), by_trees);
   }
 }
 
 /// Which features are removed depends only on the number of observed examples. Half of the time, the remaining row is
 /// scaled to norm 1, as if it had no other features; otherwise the removed features count like unknown ones.
-void LabelRanker::observe_thinned(const Forest& forest, const LabelFilter* shown, const Example& example) {
-  const std::uint64_t number = n_looked_at_ / kThinnedEvery;
+std::optional<ThinnedRow> LabelRanker::thinned(RowView x, std::uint64_t n_before) const {
+  const std::uint64_t n = n_looked_at_ + n_before + 1;
+  if (n % kThinnedEvery != 0) {
+    return std::nullopt;
+  }
+  const std::uint64_t number = n / kThinnedEvery;
   const std::uint64_t of_which_one = std::uint64_t{2} << (number % kThinnings);
   const bool is_scaled = number / kThinnings % 2 == 0;
   Random random(number);
-  Thinned thinned;
+  ThinnedRow row;
   double squares = 0;
   double squares_left = 0;
-  for (std::size_t i = 0; i < example.x.size(); ++i) {
-    const FeatureId feature = example.x.features[i];
-    const double value = example.x.values[i];
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const FeatureId feature = x.features[i];
+    const double value = x.values[i];
     const bool is_proper = feature != kBiasFeature;
     squares += is_proper ? value * value : 0;
     if (!is_proper || random.next() % of_which_one == 0) {
-      thinned.features.push_back(feature);
-      thinned.values.push_back(example.x.values[i]);
+      row.features.push_back(feature);
+      row.values.push_back(x.values[i]);
       squares_left += is_proper ? value * value : 0;
     }
   }
   if (squares_left == 0) {
-    return;
+    return std::nullopt;
   }
   // Only if the model normalises rows, i.e. if they have norm 1.
   if (is_scaled && std::abs(squares - 1.0) < 1e-3) {
     const double scale = 1.0 / std::sqrt(squares_left);
-    for (std::size_t i = 0; i < thinned.features.size(); ++i) {
-      if (thinned.features[i] != kBiasFeature) {
-        thinned.values[i] = static_cast<Real>(scale * thinned.values[i]);
+    for (std::size_t i = 0; i < row.features.size(); ++i) {
+      if (row.features[i] != kBiasFeature) {
+        row.values[i] = static_cast<Real>(scale * row.values[i]);
       }
     }
   }
-  const RowView row{thinned.features, thinned.values};
-  if (find_first(row, forest.search(row, first_tree_search(forest, shown), scratch_.search), shown, scratch_)) {
+  return row;
+}
+
+void LabelRanker::observe_thinned(const Forest& forest, const LabelFilter* shown, const Example& example,
+                                  RowView thinned, const FoundByTrees* by_trees) {
+  std::vector<ScoredLabel> found;
+  if (by_trees == nullptr) {
+    found = forest.search(thinned, observed_search(forest, shown), scratch_.search);
+  }
+  if (find_first(thinned, by_trees != nullptr ? by_trees->of_thinned : found, shown, scratch_)) {
     calibration_.learn_doubt(first_judged(scratch_), example.labels, scratch_.context);
   }
 }

@@ -23,6 +23,20 @@
 
 namespace oplt {
 
+/// A row with some of its features removed.
+struct ThinnedRow {
+  std::vector<FeatureId> features;
+  std::vector<Real> values;
+
+  RowView view() const { return {features, values}; }
+};
+
+/// The labels that the trees have found for an observed example.
+struct FoundByTrees {
+  std::vector<ScoredLabel> labels;
+  std::vector<ScoredLabel> of_thinned;  // for LabelRanker::thinned(), if there is such a row
+};
+
 /// Ranks labels by the tree and the label memory together.
 ///
 /// Both propose candidates, and a small logistic model combines their evidence into a probability. That model is
@@ -54,13 +68,15 @@ class LabelRanker {
   /// Trains the ranking on an example that the tree and the memory have not learnt yet. Some examples are used a second
   /// time with some of their features removed, to learn how far to trust the scores of rows with few known features.
   /// Labels that are not `shown` are no candidates; null if all are shown.
-  /// `by_trees` are the labels of observed_search(), before the trees have learnt the example; null: searches for them.
+  /// `by_trees` is what observed_search() has found before the trees have learnt the example; null: searches for it.
   void observe(const Forest& forest, const LabelFilter* shown, const Example& example,
-               const std::vector<ScoredLabel>* by_trees = nullptr);
+               const FoundByTrees* by_trees = nullptr);
   static SearchParams observed_search(const Forest& forest, const LabelFilter* shown);
-  /// The number of next calls of observe() that certainly do not use an example a second time, which takes another
-  /// search.
-  std::uint64_t n_before_thinned() const;
+
+  /// Whether observe() will certainly use this row, also after more examples.
+  bool will_use(RowView x) const { return memory_.has_feature_of(x); }
+  /// The row that observe() uses beside this one, if any, after `n_before` others that it will use.
+  std::optional<ThinnedRow> thinned(RowView x, std::uint64_t n_before = 0) const;
 
   /// See PassDetector.
   bool recognise(std::span<const std::uint64_t> digests) { return passes_.recognise(digests); }
@@ -152,7 +168,8 @@ class LabelRanker {
   double frequency(std::uint32_t count) const;
   Real base_rate(LabelId label) const;
   void learn_ranking(const Example& example);
-  void observe_thinned(const Forest& forest, const LabelFilter* shown, const Example& example);
+  void observe_thinned(const Forest& forest, const LabelFilter* shown, const Example& example, RowView thinned,
+                       const FoundByTrees* by_trees);
 
   LabelMemory memory_;
   RecentExamples recent_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/helper_pool.hpp"
 #include "check.hpp"
 #include "forest/forest.hpp"
 #include "forest/forest_learner.hpp"
@@ -59,7 +60,8 @@ LabelTree clustered_start(const ModelParams& params, std::span<const test::Strea
   sums.advance(vectors, kEverything);
   const TreeParams& tree = params.forest.tree;
   LabelClustering clustering(vectors, {tree.arity, tree.max_leaves}, tree.seed);
-  clustering.advance(kEverything);
+  HelperPool alone(0);
+  clustering.advance(kEverything, alone);
   const TreeNodes nodes = clustering.take();
   return {nodes.parents, nodes.labels};
 }

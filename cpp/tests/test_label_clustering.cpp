@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/helper_pool.hpp"
 #include "base/random.hpp"
 #include "base/span_pool.hpp"
 #include "check.hpp"
@@ -162,7 +163,7 @@ TEST("trees are the same on every machine") {
   CHECK_EQ(digest(shuffled_tree(300, {3, 6}, 1)), 11909725295331847828U);
 }
 
-TEST("encoded examples give the same tree as named examples, however small the steps are") {
+TEST("encoded examples give the same tree as named examples, whatever the steps and helpers are") {
   Examples examples = topics(10, 300, 2);
   for (std::size_t i = 0; i < examples.values.size(); ++i) {
     examples.values[i] = static_cast<Real>(i % 7 + 1) / 3;
@@ -184,10 +185,14 @@ TEST("encoded examples give the same tree as named examples, however small the s
     LabelVectors vectors;
     while (!sums.advance(vectors, step)) {
     }
-    LabelClustering clustering(vectors, {3, 6}, 7);
-    while (!clustering.advance(step)) {
+    HelperPool alone(0);
+    HelperPool three(3);
+    for (const bool in_turn : {false, true}) {
+      LabelClustering by_some(vectors, {3, 6}, 7);
+      for (int i = 0; !by_some.advance(step, in_turn && i % 3 != 0 ? three : alone); ++i) {
+      }
+      CHECK(same(by_some.take(), expected));
     }
-    CHECK(same(clustering.take(), expected));
   }
 }
 
@@ -195,7 +200,8 @@ TEST("no labels make a tree of one node, also in steps") {
   LabelVectors vectors;
   CHECK(LabelSums(0).advance(vectors, 1));
   LabelClustering clustering(vectors, {2, 2}, 1);
-  CHECK(clustering.advance(1));
+  HelperPool alone(0);
+  CHECK(clustering.advance(1, alone));
   CHECK_EQ(clustering.take().parents.size(), 1U);
 }
 

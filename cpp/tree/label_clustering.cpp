@@ -3,6 +3,7 @@
 #include "tree/label_clustering.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "base/forks.hpp"
+#include "base/helper_pool.hpp"
 #include "base/interruption.hpp"
 #include "base/memory_bytes.hpp"
 #include "base/parallel.hpp"
@@ -326,33 +328,51 @@ TreeNodes cluster(const LabelVectors& vectors, BalancedShape shape, std::uint64_
 }  // namespace
 
 struct LabelClustering::Steps {
-  Steps(const LabelVectors& vectors, BalancedShape shape, std::uint64_t seed)
-      : random(seed), grower({vectors.labels().begin(), vectors.labels().end()}, shape), bisection(vectors) {
+  /// A bisection that is under way, or waits for a group.
+  struct Worker {
+    explicit Worker(const LabelVectors& vectors) : bisection(vectors) {}
+
+    Bisection bisection;
+    bool is_busy = false;
+    std::size_t n_values = 0;  // that are still due
+  };
+
+  Steps(const LabelVectors& the_vectors, BalancedShape shape, std::uint64_t seed)
+      : vectors(the_vectors), random(seed), grower({vectors.labels().begin(), vectors.labels().end()}, shape) {
     begin_round();
   }
 
   void begin_round() {
     seeds = seeds_for(grower.groups().size(), random);
     next = 0;
-    begin_group();
   }
 
-  void begin_group() {
-    if (next < seeds.size()) {
-      const Group& group = grower.groups()[next];
-      bisection.begin(grower.labels_of(group), group.middle() - group.begin, seeds[next]);
+  bool is_busy() const {
+    return std::ranges::any_of(workers, [](const auto& worker) { return worker->is_busy; });
+  }
+
+  /// Splits groups until the values that are due have been visited, or there is no group left.
+  void split(Worker& worker) {
+    while (worker.n_values > 0) {
+      if (!worker.is_busy) {
+        const std::size_t i = next.fetch_add(1);
+        if (i >= seeds.size()) {
+          return;
+        }
+        const Group& group = grower.groups()[i];
+        worker.bisection.begin(grower.labels_of(group), group.middle() - group.begin, seeds[i]);
+      }
+      worker.is_busy = !worker.bisection.advance(worker.n_values);
     }
   }
 
-  bool advance(std::size_t n_values) {
+  bool advance(std::size_t n_values, HelperPool& helpers) {
     while (!grower.groups().empty()) {
-      if (!bisection.advance(n_values)) {
+      if (n_values == 0) {
         return false;
       }
-      ++next;
-      if (next < seeds.size()) {
-        begin_group();
-      } else {
+      n_values = advance_round(n_values, helpers);
+      if (next >= seeds.size() && !is_busy()) {
         grower.finish_round();
         begin_round();
       }
@@ -360,11 +380,36 @@ struct LabelClustering::Steps {
     return true;
   }
 
+  /// The threads share the work of a round. Returns how many of the values have not been visited: none, unless the
+  /// round has ended.
+  std::size_t advance_round(std::size_t n_values, HelperPool& helpers) {
+    const std::size_t n_workers = std::max(workers.size(), std::min(helpers.size() + 1, seeds.size()));
+    while (workers.size() < n_workers) {
+      workers.push_back(std::make_unique<Worker>(vectors));
+    }
+    const std::size_t share = std::max<std::size_t>(1, n_values / n_workers);
+    for (const auto& worker : workers) {
+      worker->n_values = share;
+    }
+    if (helpers.size() == 0) {
+      std::ranges::for_each(workers, [&](const auto& worker) { split(*worker); });
+    } else {
+      helpers.start_many(n_workers, [&](std::size_t i) { return [&, i](std::size_t) { split(*workers[i]); }; });
+      helpers.finish();
+    }
+    std::size_t n_left = 0;
+    for (const auto& worker : workers) {
+      n_left += worker->n_values;
+    }
+    return std::min(n_left, n_values - 1);
+  }
+
+  const LabelVectors& vectors;
   Random random;
   TreeGrower grower;
-  Bisection bisection;
-  std::vector<Random> seeds;  // of the groups of this round
-  std::size_t next = 0;       // the group that is being split
+  std::vector<std::unique_ptr<Worker>> workers;
+  std::vector<Random> seeds;          // of the groups of this round
+  std::atomic<std::size_t> next = 0;  // the first group of this round that has not been begun
 };
 
 LabelClustering::LabelClustering(const LabelVectors& vectors, BalancedShape shape, std::uint64_t seed)
@@ -373,12 +418,16 @@ LabelClustering::LabelClustering(LabelClustering&&) noexcept = default;
 LabelClustering& LabelClustering::operator=(LabelClustering&&) noexcept = default;
 LabelClustering::~LabelClustering() = default;
 
-bool LabelClustering::advance(std::size_t n_values) { return steps_->advance(n_values); }
+bool LabelClustering::advance(std::size_t n_values, HelperPool& helpers) { return steps_->advance(n_values, helpers); }
 
 TreeNodes LabelClustering::take() { return steps_->grower.take(); }
 
 std::size_t LabelClustering::memory_bytes() const {
-  return steps_->grower.memory_bytes() + steps_->bisection.memory_bytes() + oplt::memory_bytes(steps_->seeds);
+  std::size_t bytes = steps_->grower.memory_bytes() + oplt::memory_bytes(steps_->seeds);
+  for (const auto& worker : steps_->workers) {
+    bytes += worker->bisection.memory_bytes();
+  }
+  return bytes;
 }
 
 NamedTree cluster_labels(const NamedRows& x, const NamedLabels& y, BalancedShape shape, std::uint64_t seed,

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/helper_pool.hpp"
 #include "base/types.hpp"
 #include "encode/named_rows.hpp"
 #include "encode/vocabulary.hpp"
@@ -43,7 +44,7 @@ struct NamedTree {
 NamedTree cluster_labels(const NamedRows& x, const NamedLabels& y, BalancedShape shape, std::uint64_t seed,
                          std::size_t threads, const std::function<void()>& poll = {});
 
-/// The same clustering, on one thread and in small steps.
+/// The same clustering in small steps.
 class LabelClustering {
  public:
   /// `vectors` must outlive this object.
@@ -52,8 +53,9 @@ class LabelClustering {
   LabelClustering& operator=(LabelClustering&&) noexcept;
   ~LabelClustering();
 
-  /// Visits about `n_values` values of the vectors. Returns whether the tree is complete.
-  bool advance(std::size_t n_values);
+  /// Visits about `n_values` > 0 values of the vectors, together with the helpers. Returns whether the tree is
+  /// complete.
+  bool advance(std::size_t n_values, HelperPool& helpers);
 
   /// The complete tree.
   TreeNodes take();

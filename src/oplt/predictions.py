@@ -21,7 +21,7 @@ from oplt.checks import count
 from oplt.errors import InvalidInputError
 from oplt.wording import briefly
 
-__all__ = ["Predictions", "as_pairs", "named"]
+__all__ = ["Predictions", "as_pairs", "concatenated", "named"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,6 +231,26 @@ def as_pairs(row: Any, what: str) -> list[tuple[Label, float]]:
             array("d", [score for _, score in pairs])  # takes numbers only
             return pairs
     raise InvalidInputError("predictions-not-valid", f"{what} must be a list of (label, probability)", got=briefly(row))
+
+
+def concatenated(parts: list[Predictions]) -> Predictions:
+    """Return predictions for the examples of all parts, of which there is at least one.
+
+    Examples
+    --------
+    >>> parts = [Predictions.from_rows([[("cat", 0.9)], []]), Predictions.from_rows([[("dog", 0.2)]])]
+    >>> [len(row) for row in concatenated(parts)]
+    [1, 0, 1]
+    """
+    if len(parts) == 1:
+        return parts[0]
+    sizes = np.concatenate([np.diff(part.indptr) for part in parts])
+    return Predictions(
+        np.concatenate([part.labels for part in parts]),
+        np.concatenate([part.scores for part in parts]),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(parts[0].indptr.dtype),
+        parts[0].n_examples,
+    )
 
 
 def named(ids: IdArray, names_of: Callable[[IdArray], list[Label]]) -> npt.NDArray[np.object_]:

@@ -8,15 +8,19 @@ import doctest
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
+from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 
 import click
+import httpx
 import pytest
 
 from oplt.cli import COMMANDS, main
+from tests.service.running import PATIENCE, until
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -39,26 +43,70 @@ def steps(page: Path) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if steps(page)], ids=lambda page: page.name)
-def test_a_page_is_not_stale(page: Path, tmp_path: Path) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for command, expected in steps(page):
-        file = tmp_path / command.removeprefix("cat ")
-        if command.startswith("cat ") and "<<" not in command:  # shows a file that does not exist yet
-            file.write_text(expected, encoding="utf-8")
-            continue
+class Shell:
+    """Runs the commands of a page as a reader would, one after the other, in one folder.
+
+    A command that ends with `&` is a server, on port 8000 in the page and on a free one here; `kill %1` stops it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self._environment = {**os.environ, "PATH": path}
+        self._server: subprocess.Popen[bytes] | None = None
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = str(free.getsockname()[1])
+
+    def run(self, command: str) -> str:
+        """Run a command; return what a terminal shows."""
+        command = command.replace("8000", self._port)
+        if command.endswith(" &"):
+            self._start(command.removesuffix(" &"))
+            return ""
+        if command == "kill %1":
+            self.close()
+            return ""
         done = subprocess.run(  # noqa: S603 (our own docs)
             ["/bin/bash", "-c", command],
-            cwd=tmp_path,
-            env={**os.environ, "PATH": path},
+            cwd=self._folder,
+            env=self._environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,  # as a terminal shows it
             text=True,
             check=False,
         )
-        assert doctest.OutputChecker().check_output(expected, done.stdout, doctest.ELLIPSIS), (
-            f"$ {command}\n{done.stdout}"
-        )
+        shown = done.stdout.replace(self._port, "8000")
+        return shown if shown.endswith("\n") or not shown else f"{shown}\n"  # JSON of a server has no end of line
+
+    def _start(self, command: str) -> None:
+        self._server = subprocess.Popen(["/bin/bash", "-c", f"exec {command}"], cwd=self._folder, env=self._environment)  # noqa: S603
+        until(self._is_ready)
+
+    def _is_ready(self) -> bool:
+        try:
+            return httpx.get(f"http://127.0.0.1:{self._port}/readyz").status_code == httpx.codes.OK
+        except httpx.TransportError:
+            return False
+
+    def close(self) -> None:
+        """Stop the server, if one runs."""
+        if self._server is not None:
+            self._server.terminate()
+            self._server.wait(PATIENCE)
+            self._server = None
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if steps(page)], ids=lambda page: page.name)
+def test_a_page_is_not_stale(page: Path, tmp_path: Path) -> None:
+    with closing(Shell(tmp_path)) as shell:
+        for command, expected in steps(page):
+            file = tmp_path / command.removeprefix("cat ")
+            if command.startswith("cat ") and "<<" not in command and not file.exists():
+                file.write_text(expected, encoding="utf-8")  # the page shows a file that the reader is to write
+                continue
+            shown = shell.run(command)
+            assert doctest.OutputChecker().check_output(expected, shown, doctest.ELLIPSIS), f"$ {command}\n{shown}"
 
 
 def shown_commands(page: Path) -> list[str]:
@@ -94,9 +142,11 @@ def links(page: Path) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """Find the anchors of a page: its headings, in lower case, with dashes, without punctuation."""
-    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+    """Find the anchors of a page: its headings, in lower case, with dashes, without punctuation; and Python objects."""
+    text = page.read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    objects = set(re.findall(r"^::: (\S+)$", text, re.MULTILINE))
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings} | objects
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -338,6 +338,10 @@ def test_options_are_checked(options: dict[str, Any], tmp_path: Path) -> None:
         {"source": "nats://h/A", "dead_letters": "redis://h/a", "publish": "redis://h/a"},
         {"source": "redis://h/a?group=x", "publish": "redis://user:password@h/a"},
         {"source": "kafka://h/a", "dead_letters": "kafka://h/a"},
+        {"source": "kafka://g,h/a", "dead_letters": "kafka://h:9092,g/a"},
+        {"source": "redis://h/a", "publish": "redis://h/0/a"},
+        {"source": "redis://h/00/a", "publish": "valkeys://H:6379/a"},
+        {"source": "journal:a.sqlite", "publish": "journal:./a.sqlite"},
     ],
 )
 def test_a_stream_has_one_role(streams: dict[str, str], tmp_path: Path) -> None:

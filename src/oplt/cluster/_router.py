@@ -8,7 +8,9 @@ folder then has everything that was noted in its journal.
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
+from threading import Event
 from typing import Any
 
 import msgspec
@@ -23,16 +25,19 @@ from oplt.errors import InvalidInputError
 from oplt.labels import LabelOperation
 from oplt.model import OnlinePLT
 from oplt.persistence import SavedModel, write
-from oplt.predictions import Predictions
+from oplt.predictions import Predictions, concatenated
 from oplt.service.journal import NewRecord
 from oplt.validation import NamedRows, Texts
 
 __all__ = ["Router"]
 
+_log = logging.getLogger(__name__)
+
 _MOST_NOTED = 512 << 20  # bytes in the journal before all parts are written; the messages to shards take about as much
 # Examples before the model is cut. The ranking observes half of the first examples, and fewer later; each of them needs
 # an answer of the shards before the next example can be learned.
 _CUT_AFTER = 32_768
+_PREDICTED_TOGETHER = 4096  # rows; a prediction can be stopped after as many
 
 
 class Router:
@@ -98,28 +103,45 @@ class Router:
         self._n_noted += len(content)
         if self._n_noted > _MOST_NOTED:
             self.checkpoint()
-        if self.model.n_examples >= _CUT_AFTER:
-            self.cut_if_possible()
+        if self.shards is None and self.model.n_examples >= _CUT_AFTER and _core.can_cut(self.model._core):
+            self.cut()
 
     def _change_noted(self, content: bytes) -> int:
         return self.model._change_labels([LabelOperation.from_dict(one) for one in msgspec.json.decode(content)])
 
-    def predict(self, rows: NamedRows | Texts, question: Any) -> Predictions:
-        """Predict. Shards are asked by one thread."""
-        return self.model._predict(rows, question, self.model.threads if self.shards is None else 1)
+    def predict(self, rows: NamedRows | Texts, question: Any, stop: Event) -> Predictions:
+        """Predict. Shards are asked by one thread. If it is stopped, some rows are missing."""
+        threads = self.model.threads if self.shards is None else 1
+        ends = range(_PREDICTED_TOGETHER, len(rows) + _PREDICTED_TOGETHER, _PREDICTED_TOGETHER)
+        found = [self.model._predict(rows.chunk(0, min(len(rows), _PREDICTED_TOGETHER)), question, threads)]
+        for end in ends[1:]:
+            if stop.is_set():
+                break
+            part = rows.chunk(end - _PREDICTED_TOGETHER, min(len(rows), end))
+            found.append(self.model._predict(part, question, threads))
+        return concatenated(found)
 
-    def cut_if_possible(self) -> bool:
-        """Cut the model into shards, unless that cannot be done yet. Returns whether it is cut."""
-        if self.shards is not None or not _core.can_cut(self.model._core):
-            return self.shards is not None
+    def cut(self) -> None:
+        """Cut the model into shards."""
         subtrees = _core.cut(self.model._core)
         placed = balanced(subtrees.sizes, self.n_shards)
+        self._warn_if_empty(len(subtrees.n_labels))
         top, files = self._folder.next_files(self.n_shards)
         for file, positions in zip(files, placed, strict=True):
             write_subtrees(subtrees.chosen(positions), self.model._settings, self._folder.path / file)
         self._commit(top, [[Source(file, own)] for file, own in zip(files, placed, strict=True)])
         self._connect([[Source(file, own)] for file, own in zip(files, placed, strict=True)])
-        return True
+
+    def _warn_if_empty(self, n_subtrees: int) -> None:
+        if self.n_shards > n_subtrees:
+            _log.warning(
+                "%s: %d of %d shards are empty, because the root of the tree has %d children, and a shard has at least"
+                " one of them. Use fewer shards, or create the model with a larger arity.",
+                self.folder,
+                self.n_shards - n_subtrees,
+                self.n_shards,
+                n_subtrees,
+            )
 
     def _connect(self, sources: list[list[Source]]) -> None:
         self.shards = Shards(self.model._settings, self.model.threads, self._folder.path, sources)
@@ -149,6 +171,7 @@ class Router:
             return
         file_of = {p: one.file for own in self.shards.sources for one in own for p in one.positions}
         sources = []
+        self._warn_if_empty(len(file_of))
         for positions in balanced(self.shards.sizes(), n_shards):
             files = sorted({file_of[position] for position in positions})
             sources.append([Source(file, [p for p in positions if file_of[p] == file]) for file in files])

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from threading import Event
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
@@ -16,7 +17,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from oplt import persistence
+from oplt import _core, persistence
 from oplt._typing import FloatArray, Label, LabelRows, Labels, Row, Rows
 from oplt.checks import count, path_of, refuse
 from oplt.cluster._folder import ModelFolder
@@ -83,6 +84,7 @@ class ShardedPLT:
                 hint="Create the model by OnlinePLT.from_tree, and distribute it by ShardedPLT.from_model.",
             )
         model = OnlinePLT(**{"history": 0, **settings}, threads=threads)
+        _expect_cuttable(model._settings)
         self._begin(model, shards, folder, Router.checkpoint)
 
     @classmethod
@@ -99,8 +101,11 @@ class ShardedPLT:
         """
         if not isinstance(model, OnlinePLT):
             refuse("model", "an OnlinePLT", model, hint="To distribute a model file, pass OnlinePLT.load(file).")
+        own = OnlinePLT._learning(model._saved(), model.threads)
+        _expect_cuttable(own._settings)
+        _expect_grown(own)  # before the folder is made
         sharded = cls.__new__(cls)
-        sharded._begin(OnlinePLT._learning(model._saved(), model.threads), shards, folder, _cut_now)
+        sharded._begin(own, shards, folder, Router.cut)
         return sharded
 
     @classmethod
@@ -131,7 +136,6 @@ class ShardedPLT:
         self, model: OnlinePLT, shards: int, folder: str | os.PathLike[str], begin: Callable[[Router], None]
     ) -> None:
         n_shards = count("shards", shards)
-        _expect_cuttable(model._settings)
         expect_ray()
         self._use(Router(model, ModelFolder(_folder_of(folder), is_new=True), n_shards), begin)
 
@@ -149,7 +153,7 @@ class ShardedPLT:
             self.close()
             raise
 
-    def _run(self, work: Callable[[], _T]) -> _T:
+    def _run(self, work: Callable[[], _T], stop: Event | None = None) -> _T:
         if self._ended is not None:
             first = "Continue" if self._is_closed else "Remove the cause, call close(), and continue"
             folder = self._router.folder
@@ -160,6 +164,8 @@ class ShardedPLT:
         try:
             return future.result()
         except KeyboardInterrupt:
+            if stop is not None:
+                stop.set()
             future.exception()  # waits
             raise
         except (InvalidInputError, InvalidParameterError):  # the user's; nothing has changed
@@ -227,7 +233,7 @@ class ShardedPLT:
         """Predict the labels of one example, as `OnlinePLT.predict_one`."""
         question = self._model._question(k, threshold, beam, allow, deny)
         row = self._model._as_row(x)
-        return self._run(lambda: self._router.predict(row, question))[0]
+        return self._run(lambda: self._router.predict(row, question, Event()))[0]
 
     def predict_many(
         self,
@@ -239,10 +245,11 @@ class ShardedPLT:
         allow: Iterable[Label] | None = None,
         deny: Iterable[Label] | None = None,
     ) -> Predictions:
-        """Predict the labels of many examples, as `OnlinePLT.predict_many`."""
+        """Predict the labels of many examples, as `OnlinePLT.predict_many`. Ctrl-C takes effect after 4,096 rows."""
         question = self._model._question(k, threshold, beam, allow, deny)
         rows = self._model._as_rows(X)
-        return self._run(lambda: self._router.predict(rows, question))
+        stop = Event()
+        return self._run(lambda: self._router.predict(rows, question, stop), stop)
 
     @property
     def thresholds(self) -> Thresholds | None:
@@ -358,22 +365,23 @@ def _folder_of(given: Any) -> Path:
     return Path(given)
 
 
-def _cut_now(router: Router) -> None:
-    if not router.cut_if_possible():
-        model = router.model
-        history = model.settings["history"]
-        if 0 < model.n_examples <= history:
-            reason = f"its history, of up to {history:,} examples, has not ended, and the tree is regrown until then"
-            hint = "Create the model with history=0, or let it learn more examples in one process."
-        else:
-            reason = "the root of its tree does not have all its children yet"
-            hint = "Let it learn more labels in one process, or start with ShardedPLT(folder=...)."
-        raise InvalidInputError(
-            "not-shardable",
-            f"the model cannot be distributed yet, after {model.n_examples:,} examples with {model.n_labels:,} labels:"
-            f" {reason}",
-            hint=hint,
-        )
+def _expect_grown(model: OnlinePLT) -> None:
+    """Refuse a model whose root does not have its final children."""
+    if _core.can_cut(model._core):
+        return
+    history = model.settings["history"]
+    if 0 < model.n_examples <= history:
+        reason = f"its history, of up to {history:,} examples, has not ended, and the tree is regrown until then"
+        hint = "Create the model with history=0, or let it learn more examples in one process."
+    else:
+        reason = "the root of its tree does not have all its children yet"
+        hint = "Let it learn more labels in one process, or start with ShardedPLT(folder=...)."
+    raise InvalidInputError(
+        "not-shardable",
+        f"the model cannot be distributed yet, after {model.n_examples:,} examples with {model.n_labels:,} labels:"
+        f" {reason}",
+        hint=hint,
+    )
 
 
 def _expect_cuttable(settings: Settings) -> None:

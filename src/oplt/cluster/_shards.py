@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import ray
 from ray.exceptions import RayError, RaySystemError, RayTaskError
@@ -27,9 +28,12 @@ __all__ = ["Shards", "expect_ray"]
 
 _log = logging.getLogger(__name__)
 
-_MOST_WAITING = 1 << 15  # bytes of messages that wait for others: a call takes as long as learning ten examples
+_MOST_WAITING = 3 << 14  # bytes of messages that wait for others: a call takes as long as learning ten examples
+_MOST_TOGETHER = 3 << 15  # bytes in a call; Ray puts arguments of 100 KB into its object store, which takes longer
+_MOST_BEHIND_QUESTIONS = 1 << 13  # bytes of messages that wait behind questions, so that answers come in time
 _MOST_REPEATED = 1 << 20  # bytes of messages that a shard gets in one call when it is started again
-_MOST_CALLS = 4  # calls in flight for each shard: enough to keep it busy while the router prepares the next ones
+# Calls in flight for each shard: enough to keep it busy while the router's label memory learns a batch.
+_MOST_CALLS = 12
 _MOST_DEATHS = 10  # of a shard, one after the other, without an answer
 
 
@@ -44,6 +48,13 @@ def expect_ray() -> None:
         )
 
 
+class _Sent(NamedTuple):
+    """A call that has not been answered."""
+
+    reference: Any
+    last_question: int  # the highest number of a question in this call or before
+
+
 @dataclass
 class _Shard:
     """What the router knows about a shard."""
@@ -55,9 +66,10 @@ class _Shard:
     log: list[bytes] = field(default_factory=list)  # the messages after those
     n_sent: int = 0  # of all messages
     n_bytes_waiting: int = 0
-    in_flight: deque[Any] = field(default_factory=deque)
+    in_flight: deque[_Sent] = field(default_factory=deque)
     questions: dict[int, Question] = field(default_factory=dict)  # that have not been answered, by number
     unsent: list[Question] = field(default_factory=list)  # of these
+    n_asked: int = 0  # the highest number of a question that has been sent
     answers: dict[int, bytes] = field(default_factory=dict)  # that have not been fetched
     mapped: set[str] = field(default_factory=set)  # files that the actor has opened
 
@@ -85,7 +97,10 @@ class _Shard:
     def send(self) -> None:
         """Send what waits."""
         if self.n_sent < self.n_messages or self.unsent:
-            self.in_flight.append(self.actor.take.remote(*self.take_waiting()))
+            first, messages, questions = self.take_waiting()
+            if questions:
+                self.n_asked = questions[-1].number
+            self.in_flight.append(_Sent(self.actor.take.remote(first, messages, questions), self.n_asked))
 
     def take_waiting(self) -> tuple[int, list[bytes], list[Question]]:
         """Return the number of the first unsent message, all of these, and all unsent questions; they count as sent."""
@@ -105,7 +120,7 @@ class _Shard:
     def receive_all(self) -> None:
         """Wait until everything that was sent has been learned or answered; raises if the shard has died."""
         while self.in_flight:
-            self.receive(ray.get(self.in_flight[0]))
+            self.receive(ray.get(self.in_flight[0].reference))
             self.in_flight.popleft()
 
 
@@ -149,19 +164,12 @@ class Shards:
     def learn(self, number: int, message: bytes) -> None:
         """Send a message to a shard, now or together with later ones."""
         shard = self._shards[number]
+        if shard.n_bytes_waiting and shard.n_bytes_waiting + len(message) > _MOST_TOGETHER:
+            self._send(shard)
         shard.log.append(message)
         shard.n_bytes_waiting += len(message)
-        if shard.n_bytes_waiting < _MOST_WAITING:
-            return
-        if len(shard.in_flight) >= _MOST_CALLS:
-            try:
-                shard.receive(ray.get(shard.in_flight.popleft()))
-            except RayTaskError:
-                raise
-            except RayError as error:
-                self._restart(shard, error)  # with all messages
-                return
-        shard.send()
+        if shard.n_bytes_waiting >= (_MOST_BEHIND_QUESTIONS if shard.unsent else _MOST_WAITING):
+            self._send(shard)
 
     def ask(self, number: int, query: bytes) -> int:
         """Send a query to a shard, together with messages. Returns a number by which to fetch the answer."""
@@ -171,10 +179,13 @@ class Shards:
 
     def fetch(self, due: list[tuple[int, int]]) -> list[bytes]:
         """Return the answers to questions, given by shard and number. All that was asked before is answered, too."""
-        missing = {shard for shard, number in due if number not in self._shards[shard].answers}
+        missing: dict[int, int] = {}  # by shard: the highest number of a question without an answer
+        for shard, number in due:
+            if number not in self._shards[shard].answers:
+                missing[shard] = max(number, missing.get(shard, 0))
         if missing:
             self.n_rounds += 1
-            self._finish([self._shards[shard] for shard in sorted(missing)])
+            self._wait({shard: missing[shard] for shard in sorted(missing)})
         return [self._shards[shard].answers.pop(number) for shard, number in due]
 
     def facts(self) -> list[dict[str, Any]]:
@@ -223,6 +234,17 @@ class Shards:
 
     # Calls, and what happens if a shard dies
 
+    def _send(self, shard: _Shard) -> None:
+        """Send what waits, unless too many calls are in flight: then wait for the first of them before."""
+        if len(shard.in_flight) >= _MOST_CALLS:
+            try:
+                shard.receive(ray.get(shard.in_flight.popleft().reference))
+            except RayTaskError:
+                raise
+            except RayError as error:
+                self._restart(shard, error)  # with all messages
+        shard.send()
+
     def _call(self, shard: _Shard, method: str, arguments: tuple[Any, ...] = ()) -> Any:
         """Call a method after all messages."""
         shard.send()
@@ -259,18 +281,21 @@ class Shards:
                 reference = call(shard)
         return None
 
-    def _finish(self, shards: list[_Shard]) -> None:
-        """Send all that waits, and wait until shards have taken it."""
-        for shard in shards:
-            shard.send()
-        calls = [(shard, call) for shard in shards for call in shard.in_flight]
+    def _wait(self, missing: dict[int, int]) -> None:
+        """Wait for answers, by shard up to a question, but not for what was sent behind."""
+        calls = []
+        for shard, number in ((self._shards[shard], number) for shard, number in missing.items()):
+            if shard.unsent and shard.unsent[0].number <= number:
+                shard.send()
+            n = 1 + sum(one.last_question < number for one in shard.in_flight)
+            calls += [(shard, one.reference) for one in itertools.islice(shard.in_flight, n)]
         try:
-            answers = ray.get([call for _, call in calls])  # all together, because each call of `get` takes a while
+            answers = ray.get([reference for _, reference in calls])  # together: each call of `get` takes a while
         except RayTaskError:
             raise
         except RayError:
-            for shard in shards:
-                self._finish_one(shard)
+            for number in missing:
+                self._finish_one(self._shards[number])
             return
         for (shard, _), found in zip(calls, answers, strict=True):
             shard.receive(found)

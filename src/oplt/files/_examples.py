@@ -72,10 +72,10 @@ class Example(NamedTuple):
 class Columns:
     r"""The fields of JSONL, or the columns of CSV, TSV and Parquet, to read. Others are ignored.
 
-    Parameters
-    ----------
     If no field has exactly the given name, case is ignored: ``text`` also finds ``Text``.
 
+    Parameters
+    ----------
     text
         The text; several fields are joined by spaces. If None, no text is read.
     features

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ _BROKERS = {
     "kafka": ("_kafka", "confluent_kafka", "kafka"),
     "journal": ("_journal", None, None),
 }
+_PORTS = {"_redis": 6379, "_nats": 4222, "_kafka": 9092}  # where a broker listens unless the address says otherwise
 _HINT = (
     "Pass redis://HOST/STREAM, nats://HOST/STREAM, kafka://HOST/TOPIC, or journal:FILE; in a name, write %2F for a"
     " slash."
@@ -110,6 +112,27 @@ class Address:
         if self.scheme == "journal":
             return f"journal:{self.name}"
         return f"{self.scheme}://{'/'.join([self.host, *self.folders, self.name])}"
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What the address names: equal for two ways of writing the same address.
+
+        Examples
+        --------
+        >>> Address.parse("redis://localhost/a").identity == Address.parse("rediss://localhost:6379/0/a").identity
+        True
+        """
+        module, _, _ = _BROKERS[self.scheme]
+        if self.scheme == "journal":
+            return (module, os.path.realpath(self.name))
+        port = _PORTS[module]
+        hosts = sorted(
+            {host if re.search(r":\d+$", host) else f"{host}:{port}" for host in self.host.lower().split(",")}
+        )
+        folders = [str(int(one)) if one.isdecimal() else one for one in self.folders]
+        if module == "_redis" and not folders:
+            folders = ["0"]  # the number of the database
+        return (module, *hosts, *folders, self.name)
 
 
 def _refused(text: str, what: str) -> InvalidParameterError:

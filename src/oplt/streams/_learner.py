@@ -322,12 +322,12 @@ class StreamLearner:
 
 def _expect_different(*streams: str | Source | Sink | None) -> None:
     """Refuse a stream with two roles: predictions would be taken for labels, and dead letters for messages."""
-    shown = [Address.parse(one).shown for one in streams if isinstance(one, str)]
-    if len(set(shown)) < len(shown):
+    addresses = [Address.parse(one) for one in streams if isinstance(one, str)]
+    if len({one.identity for one in addresses}) < len(addresses):
         raise InvalidParameterError(
             "parameters-conflict",
             "messages, dead letters and predictions need different streams",
-            got=", ".join(shown),
+            got=", ".join(one.shown for one in addresses),
         )
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import _thread
 import copy
 import json
 import os
@@ -11,6 +12,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -266,7 +268,10 @@ def test_a_model_that_cannot_be_cut_yet(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidInputError, match="cannot be distributed yet"):
         ShardedPLT.from_model(OnlinePLT(), folder=tmp_path / "sharded")
-    with ShardedPLT(2, folder=tmp_path / "sharded") as model:  # the folder can be used again
+    with pytest.raises(InvalidParameterError, match="one tree"):
+        ShardedPLT.from_model(OnlinePLT(trees=2), folder=tmp_path / "sharded")
+    assert not (tmp_path / "sharded").exists()
+    with ShardedPLT(2, folder=tmp_path / "sharded") as model:
         assert not model.is_cut
 
 
@@ -360,3 +365,39 @@ def test_what_needs_the_model_in_one_piece_says_so(tmp_path: Path) -> None:
         with pytest.raises(ModelFormatError, match=r"ShardedPLT\.open"):
             OnlinePLT.load(tmp_path / "sharded")
     assert "closed" in repr(model)
+
+
+def test_a_prediction_can_be_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from oplt.cluster import ShardedPLT
+
+    monkeypatch.setattr("oplt.cluster._router._PREDICTED_TOGETHER", 30)
+    expected = whole(TREE_ALONE)
+    X, _ = random_stream(100, 200, seed=1)
+    with ShardedPLT(2, folder=tmp_path / "sharded", **TREE_ALONE) as model:
+        learn(model)
+        for n in (0, 1, 30, 100):
+            assert list(model.predict_many(X[:n], k=3)) == list(expected.predict_many(X[:n], k=3))
+        calls = []
+
+        def interrupted(*arguments: Any) -> Any:
+            calls.append(arguments)
+            _thread.interrupt_main()
+            time.sleep(0.2)  # Python interrupts the main thread meanwhile
+            return type(model._model)._predict(model._model, *arguments)
+
+        with monkeypatch.context() as slow:
+            slow.setattr(model._model, "_predict", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                model.predict_many(X, k=3)
+        assert len(calls) == 1
+        assert list(model.predict_many(X, k=3)) == list(expected.predict_many(X, k=3))
+
+
+def test_empty_shards_are_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    from oplt.cluster import ShardedPLT
+
+    with ShardedPLT.from_model(whole(TREE_ALONE), 2, folder=tmp_path / "sharded") as model:
+        assert not caplog.records
+        model.rebalance(7)
+        assert "1 of 7 shards are empty, because the root of the tree has 6 children" in caplog.text
+        assert model.fingerprint() == whole(TREE_ALONE).fingerprint()
