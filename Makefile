@@ -8,6 +8,9 @@ BENCH := build/bench
 ANNIF := build/annif
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
+# The extension and the C++ tests share one build tree, so that the core is compiled once.
+CORE := build/core
 
 CORE_FILES := CMakeLists.txt $(filter-out cpp/tests/%,$(wildcard cpp/*/*))
 PACKAGE_FILES := pyproject.toml $(shell find src -name '*.py' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.svg' -o -name py.typed)
@@ -25,7 +28,8 @@ $(VENV)/tools: pyproject.toml
 	touch $@
 
 $(VENV)/package: $(VENV)/tools $(CORE_FILES) $(PACKAGE_FILES)
-	$(BIN)/python -m pip install -q --no-build-isolation .
+	@test -d $(CORE) || echo "Compiling the core and the extension; this takes a minute or two."
+	$(BIN)/python -m pip install -q --no-build-isolation -C build-dir=$(CORE) -C cmake.define.OPLT_BUILD_TESTS=ON .
 	touch $@
 
 .PHONY: build
@@ -36,8 +40,17 @@ demo: build  ## Watch a model learn from a stream in which new labels keep appea
 	$(BIN)/oplt demo
 
 .PHONY: test
-test: build test-cpp  ## Build, then run the Python tests, the C++ tests, the doctests, the README's snippets, and the tests with a browser and with Annif.
-	$(BIN)/python -m pytest
+test: build test-cpp  ## Build, then run the C++ tests, the Python tests, the examples of the docstrings, the README and docs/.
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	@if command -v chromium chromium-browser google-chrome > /dev/null; then \
+	  $(MAKE) --no-print-directory test-page; \
+	else \
+	  echo "make test: the page of the server was NOT tested, because there is no Chromium; see make test-browser"; \
+	fi
+
+.PHONY: test-slow
+test-slow: build test-cpp  ## All tests, those marked slow and more Hypothesis examples included; then test-browser and test-annif.
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m '' --hypothesis-profile slow
 	$(MAKE) --no-print-directory test-browser
 	$(MAKE) --no-print-directory test-annif
 
@@ -58,7 +71,7 @@ $(ANNIF)/package: $(ANNIF)/tools $(VENV)/package
 
 .PHONY: test-annif
 test-annif: $(ANNIF)/package  ## Test the backend for Annif, in an environment of its own, build/annif.
-	$(ANNIF)/bin/python -m pytest tests/adapters/test_annif.py
+	$(ANNIF)/bin/python -m pytest -m '' tests/adapters/test_annif.py
 
 $(VENV)/browser: $(VENV)/tools
 	$(BIN)/python -m pip install -q --group browser
@@ -73,13 +86,31 @@ test-browser: build $(VENV)/browser  ## Test the page of the server in Chromium,
 	    echo "make test-browser needs Chromium; on Debian: sudo apt-get install chromium" >&2; exit 1; \
 	  fi; \
 	fi
-	$(BIN)/python -m pytest tests/browser
+	$(BIN)/python -m pytest -m '' tests/browser
+
+# One file of them.
+.PHONY: test-page
+test-page: build $(VENV)/browser
+	$(BIN)/python -m pytest tests/browser/test_try.py
+
+OLDEST := build/oldest
+OLDEST_PYTHON ?= $(shell command -v python3.10 || echo $(PYTHON))
+
+# Wheels of the oldest versions exist for old versions of Python only.
+.PHONY: test-oldest
+test-oldest: $(VENV)/tools  ## Run the unit tests with the oldest versions of the dependencies that pyproject.toml names: OLDEST_PYTHON=python3.10.
+	test -x $(OLDEST)/bin/python || $(OLDEST_PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install -q --upgrade 'pip>=25.1'
+	$(BIN)/python tools/oldest.py parquet sklearn client > $(OLDEST)/requirements.txt
+	$(OLDEST)/bin/python -m pip install -q -r $(OLDEST)/requirements.txt 'scikit-build-core>=0.11' 'nanobind>=2.7' \
+	  'pytest>=8' 'pytest-xdist>=3.5' 'hypothesis>=6.100' 'pandas==2.0.*' 'polars==1.0.*'
+	$(OLDEST)/bin/python -m pip install -q --no-build-isolation --no-deps -C build-dir='$(OLDEST)/{wheel_tag}' .
+	$(OLDEST)/bin/python -m pytest -n $(JOBS) --dist worksteal tests/unit tests/property tests/reference tests/compat
 
 .PHONY: test-cpp
-test-cpp:
-	cmake -S . -B build/tests -DOPLT_BUILD_TESTS=ON > /dev/null
-	cmake --build build/tests -j $(JOBS) > /dev/null
-	ctest --test-dir build/tests --output-on-failure
+test-cpp: build  ## Run the tests of the core.
+	cmake --build $(CORE) --target build_tests > /dev/null
+	ctest --test-dir $(CORE) -j $(JOBS) --output-on-failure
 
 # CMake runs the tests of a foreign machine by the emulator, which finds its libraries in the folder after -L.
 .PHONY: test-arm
@@ -89,7 +120,7 @@ test-arm:  ## Cross-compile the core for 64-bit ARM and run its tests under QEMU
 	cmake -S . -B build/arm -DOPLT_BUILD_TESTS=ON -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
 	  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
 	  '-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64;-L;/usr/aarch64-linux-gnu' > /dev/null
-	cmake --build build/arm -j $(JOBS) > /dev/null
+	cmake --build build/arm -j $(JOBS) --target build_tests > /dev/null
 	ctest --test-dir build/arm --output-on-failure $(if $(TESTS),-R '$(TESTS)')
 
 .PHONY: lint
@@ -164,7 +195,7 @@ paper: build $(VENV)/paper  ## Tables and figures of the paper: TABLES="2 4" DAT
 sanitize:  ## Run the C++ tests under the address, undefined-behavior and thread sanitizers.
 	for kind in address,undefined thread; do \
 	  cmake -S . -B build/$$kind -DOPLT_BUILD_TESTS=ON -DOPLT_SANITIZE=$$kind -DCMAKE_BUILD_TYPE=Debug > /dev/null && \
-	  cmake --build build/$$kind -j $(JOBS) > /dev/null && \
+	  cmake --build build/$$kind -j $(JOBS) --target build_tests > /dev/null && \
 	  ctest --test-dir build/$$kind --output-on-failure || exit 1; \
 	done
 

@@ -12,14 +12,16 @@ from hypothesis import HealthCheck, settings
 
 # Derandomised: the same examples on every machine and in every run, so that failures are reproducible.
 # No deadline, because the machine may be busy; no checks of speed and size, because streams are large.
-settings.register_profile(
-    "oplt",
-    derandomize=True,
-    deadline=None,
-    database=None,
-    max_examples=40,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+# `make test-slow` chooses the slow profile, by --hypothesis-profile.
+for profile, n_examples in {"oplt": 12, "slow": 40}.items():
+    settings.register_profile(
+        profile,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        max_examples=n_examples,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
 settings.load_profile("oplt")
 
 

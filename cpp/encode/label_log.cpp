@@ -15,11 +15,11 @@ namespace {
 
 using Kind = LabelOperation::Kind;
 
-constexpr const char* kDamaged = "the record of label operations is damaged";
+constexpr const char* kDamagedLog = "the record of label operations is damaged";
 
 // What a description has.
-constexpr std::uint8_t kText = 1;
-constexpr std::uint8_t kFeatures = 2;
+constexpr std::uint8_t kHasText = 1;
+constexpr std::uint8_t kHasFeatures = 2;
 
 bool has_other(Kind kind) { return kind == Kind::kRename || kind == Kind::kMerge; }
 
@@ -47,7 +47,7 @@ void put_description(Bytes& bytes, const std::optional<LabelDescription>& descri
     return;
   }
   const bool has_features = !description->text || !description->names.empty();
-  bytes.push_back((description->text ? kText : 0) | (has_features ? kFeatures : 0));
+  bytes.push_back((description->text ? kHasText : 0) | (has_features ? kHasFeatures : 0));
   if (description->text) {
     put_text(bytes, *description->text);
   }
@@ -62,15 +62,15 @@ void put_description(Bytes& bytes, const std::optional<LabelDescription>& descri
 
 std::optional<LabelDescription> read_description(ByteReader& in) {
   const std::uint8_t parts = in.byte();
-  in.expect(parts <= (kText | kFeatures));
+  in.expect(parts <= (kHasText | kHasFeatures));
   if (parts == 0) {
     return std::nullopt;
   }
   LabelDescription description;
-  if ((parts & kText) != 0) {
+  if ((parts & kHasText) != 0) {
     description.text = in.text();
   }
-  if ((parts & kFeatures) != 0) {
+  if ((parts & kHasFeatures) != 0) {
     for (std::size_t n = in.expect_items(in.number()); n > 0; --n) {
       description.names.push_back(read_name(in));
       description.values.push_back(in.real());
@@ -126,7 +126,7 @@ void LabelLog::append(const LabelOperation& operation) {
 }
 
 LabelOperation LabelLog::operator[](std::size_t i) const {
-  ByteReader in(bytes_.view(), begins_[i], kDamaged);
+  ByteReader in(bytes_.view(), begins_[i], kDamagedLog);
   return read_operation(in);
 }
 
@@ -138,13 +138,13 @@ void LabelLog::save(ArrayWriter& out, const std::string& prefix) const {
 LabelLog LabelLog::load(const ArrayReader& in, const std::string& prefix) {
   LabelLog log;
   log.bytes_ = in.get<std::uint8_t>(prefix + "/operations");
-  ByteReader reader(log.bytes_.view(), 0, kDamaged);
+  ByteReader reader(log.bytes_.view(), 0, kDamagedLog);
   while (reader.offset() < log.bytes_.size()) {
     log.begins_.push_back(reader.offset());
     const LabelOperation operation = read_operation(reader);
     log.n_texts_ += operation.description && operation.description->text ? 1 : 0;
   }
-  expect_format(log.size() == in.get_one<std::uint64_t>(prefix + "/n_operations"), kDamaged);
+  expect_format(log.size() == in.get_one<std::uint64_t>(prefix + "/n_operations"), kDamagedLog);
   return log;
 }
 
@@ -154,7 +154,7 @@ void LabelLog::check(std::uint64_t n_examples, bool of_texts) const {
     const LabelOperation operation = (*this)[i];
     expect_format(operation.n_examples >= latest && operation.n_examples <= n_examples && is_valid(operation.label) &&
                       is_valid(operation.other) && is_valid(operation.description, of_texts),
-                  kDamaged);
+                  kDamagedLog);
     latest = operation.n_examples;
   }
 }

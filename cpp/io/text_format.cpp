@@ -20,7 +20,7 @@ namespace oplt {
 namespace {
 
 /// The header line `N d m`: numbers of examples, features and labels.
-struct Header {
+struct SizeHeader {
   std::size_t line = 0;  // its line number, from 1
   std::array<std::uint64_t, 3> sizes{};
 };
@@ -29,7 +29,7 @@ struct Header {
 struct Preamble {
   std::size_t bytes = 0;
   std::size_t n_lines = 0;
-  std::optional<Header> header;
+  std::optional<SizeHeader> header;
   LineLimits limits;
 };
 
@@ -65,8 +65,8 @@ bool is_comment(std::string_view line) { return without_blanks(line).starts_with
 std::string_view without_comment(std::string_view line) { return line.substr(0, line.find('#')); }
 
 /// A header consists of exactly three integers; any other line is an example.
-std::optional<Header> read_header(std::string_view line, std::size_t number) {
-  Header header{.line = number};
+std::optional<SizeHeader> read_header(std::string_view line, std::size_t number) {
+  SizeHeader header{.line = number};
   std::string_view rest = line;
   bool too_long = false;
   for (std::uint64_t& size : header.sizes) {
@@ -214,7 +214,7 @@ LabelledRows join(std::vector<Chunk> chunks) {
 }
 
 /// Drops empty lines at the end of the text, unless the header counts them as examples.
-void settle_size(LabelledRows& rows, const std::optional<Header>& header) {
+void settle_size(LabelledRows& rows, const std::optional<SizeHeader>& header) {
   std::size_t n_rows = rows.x_indptr.size() - 1;
   const auto is_empty = [&](std::size_t row) {
     return rows.x_indptr[row] == rows.x_indptr[row + 1] && rows.y_indptr[row] == rows.y_indptr[row + 1];

@@ -15,7 +15,7 @@ namespace oplt {
 
 namespace {
 
-constexpr std::size_t kPollEvery = 256;  // examples
+constexpr std::size_t kExamplesBetweenPolls = 256;
 
 /// Encoded examples, with the memory that they refer to.
 class EncodedExamples {
@@ -25,7 +25,7 @@ class EncodedExamples {
                   const std::function<void()>& poll) {
     const auto for_each = [&](auto visit) {
       for (std::size_t i = 0; i < x.size(); ++i) {
-        if (poll && i % kPollEvery == 0) {
+        if (poll && i % kExamplesBetweenPolls == 0) {
           poll();
         }
         visit(i);

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::size_t kBest = 5;   // number of labels of a row that the calibration is trained on, and whose sum counts
 constexpr std::size_t kBeam = 10;  // for observed examples: an exact search takes up to four times as long
-constexpr double kLeastSlope = 0.1;      // probabilities must not reverse the order of the labels
+constexpr double kLeastTreeSlope = 0.1;  // probabilities must not reverse the order of the labels
 constexpr double kLeastLogOdds = -30.0;  // of labels to learn from: a single outlier must not outweigh all others
-constexpr double kMostLogit = 80.0;      // its probability is still a normal Real
+constexpr double kMostTreeLogit = 80.0;  // its probability is still a normal Real
 constexpr double kObservedWeight = 3.0;  // of an observed label, relative to the initial curvature
 
 // The model keeps the evidence of the latest sixteenth of the observed examples, to follow a stream whose labels become
@@ -72,11 +72,11 @@ void TreeCalibration::observe(const Forest& forest, const LabelFilter* shown, co
 
 TreeCalibration::OfRow TreeCalibration::of_row(std::span<const ScoredLabel> best) const {
   const auto& [constant, slope, sum] = model_.weights();
-  return {constant + sum * together(best), std::max(kLeastSlope, slope)};
+  return {constant + sum * together(best), std::max(kLeastTreeSlope, slope)};
 }
 
 double TreeCalibration::OfRow::logit(Real probability) const {
-  return std::clamp(constant + slope * log_odds(probability), -kMostLogit, kMostLogit);
+  return std::clamp(constant + slope * log_odds(probability), -kMostTreeLogit, kMostTreeLogit);
 }
 
 /// In double precision, so that rounding errors are too small to reverse the order of two different probabilities.

@@ -1,22 +1,25 @@
 // SPDX-FileCopyrightText: The oplt developers
 // SPDX-License-Identifier: MIT
 //
-// A minimal test framework. Include it in one source file of an executable: it defines main().
+// A minimal test framework; check_main.cpp has main().
 #pragma once
 
-#include <exception>
 #include <iostream>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace check {
 
-inline std::vector<std::pair<const char*, void (*)()>> cases;  // names and bodies
-inline int n_failures = 0;                                     // of the running case
+struct Case {
+  std::string_view file, name;
+  void (*run)();
+};
 
-inline bool add(const char* name, void (*run)()) {
-  cases.emplace_back(name, run);
+inline std::vector<Case> cases;
+inline int n_failures = 0;  // of the running case
+
+inline bool add(const Case& one) {
+  cases.push_back(one);
   return true;
 }
 
@@ -57,30 +60,12 @@ void throws(Run run, std::string_view text, const char* place, const char* expre
 #define CHECK_PLACE __FILE__ ":" CHECK_TEXT(__LINE__)
 #define CHECK_JOIN_2(a, b) a##b
 #define CHECK_JOIN(a, b) CHECK_JOIN_2(a, b)
-#define TEST(name)                                                                                \
-  static void CHECK_JOIN(test_, __LINE__)();                                                      \
-  static const bool CHECK_JOIN(added_, __LINE__) = check::add(name, CHECK_JOIN(test_, __LINE__)); \
+#define TEST(name)                                                                                            \
+  static void CHECK_JOIN(test_, __LINE__)();                                                                  \
+  static const bool CHECK_JOIN(added_, __LINE__) = check::add({__FILE__, name, CHECK_JOIN(test_, __LINE__)}); \
   static void CHECK_JOIN(test_, __LINE__)()
 #define CHECK(...) static_cast<void>((__VA_ARGS__) || (check::fail(CHECK_PLACE, #__VA_ARGS__), false))
 #define CHECK_EQ(a, b) check::equal(a, b, CHECK_PLACE, #a " == " #b)
 #define CHECK_THROWS(Error, ...) CHECK_THROWS_WITH(Error, "", __VA_ARGS__)
 #define CHECK_THROWS_WITH(Error, text, ...) \
   check::throws<Error>([&] { static_cast<void>(__VA_ARGS__); }, text, CHECK_PLACE, #__VA_ARGS__)
-
-int main() {
-  std::size_t n_failed = 0;
-  for (const auto& [name, run] : check::cases) {
-    check::n_failures = 0;
-    try {
-      run();
-    } catch (const std::exception& error) {
-      check::fail("unexpected exception", error.what());
-    }
-    if (check::n_failures > 0) {
-      std::cerr << "\nFAILED: " << name << " (" << check::n_failures << " failures)\n";
-      ++n_failed;
-    }
-  }
-  std::cout << check::cases.size() - n_failed << " passed, " << n_failed << " failed\n";
-  return n_failed == 0 ? 0 : 1;
-}

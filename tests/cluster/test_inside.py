@@ -32,7 +32,7 @@ def prefix() -> list[str]:
     return ALONE if done.returncode == 0 else []
 
 
-def test_the_tests_inside_pass() -> None:
+def test_the_tests_inside_pass(request: pytest.FixtureRequest) -> None:
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'oplt[ray]'")
     alone = prefix()
     command = [
@@ -45,6 +45,7 @@ def test_the_tests_inside_pass() -> None:
         "--tb=short",
         "-p",
         "no:cacheprovider",
+        *("-m", request.config.getoption("markexpr")),  # with or without the slow ones
     ]
     done = subprocess.run(  # noqa: S603 (our own tests)
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, check=False

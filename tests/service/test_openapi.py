@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import (
 from tests.service.processes import serving
 from tests.service.running import new_folder, served
 
-N_REQUESTS = 15  # for each address
+FEWER = 3  # requests for each address than Hypothesis makes examples of other tests, by this factor
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 
@@ -46,7 +46,7 @@ def test_answers_are_as_described(http: httpx.Client, mode: GenerationMode) -> N
         if operation.path.startswith("/v1/models/{model}/") and not operation.path.endswith("/predict"):
             continue  # the same handlers as without a name
 
-        @settings(max_examples=N_REQUESTS, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=settings.default.max_examples // FEWER, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy(generation_mode=mode))
         def run(case: Any) -> None:
             if case.path.endswith("/journal") and isinstance(case.query, dict):

@@ -75,6 +75,7 @@ class Load:
                     self.n_acknowledged += len(part)
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_in_kills(tmp_path: Path) -> None:
     """Kill the server under load: learning, predictions and snapshots at once."""
     rng = random.Random(7)  # noqa: S311 (no secret)
@@ -145,6 +146,7 @@ def agreed(url: str) -> int:
     return int(float(text.partition("\noplt_agreed_position{")[2].partition("} ")[2].partition("\n")[0]))
 
 
+@pytest.mark.slow
 def test_a_follower_that_differs_raises_an_alarm(tmp_path: Path) -> None:
     pairs = [(one.features, one.labels) for one in stream(300)]
     with (
@@ -169,6 +171,7 @@ def test_a_follower_that_differs_raises_an_alarm(tmp_path: Path) -> None:
             assert "has diverged" in (tmp_path / "log2").read_text()
 
 
+@pytest.mark.slow
 def test_a_follower_that_was_away_for_too_long_says_what_to_do(tmp_path: Path) -> None:
     pairs = [(one.features, one.labels) for one in stream(400)]
     leading = [tmp_path / "m.oplt", "--new", "features", "--keep-journal", 10, "--keep-snapshots", 2]

@@ -12,7 +12,9 @@ from tests.streams.brokers import BROKERS
 from tests.streams.killing import Trial
 
 
-@pytest.mark.parametrize("kind", BROKERS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[] if kind == "redis" else pytest.mark.slow) for kind in BROKERS]
+)
 def test_each_acknowledged_message_is_learned_once(kind: str, tmp_path: Path) -> None:
     why = BROKERS[kind].why_missing()
     if why:

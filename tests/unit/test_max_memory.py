@@ -91,6 +91,10 @@ STREAMS: dict[str, tuple[Callable[[], Iterator[Example]], dict[str, Any]]] = {
 }
 
 
+FAST = {"default", "no label memory", "two trees", "texts", "few features", "numbers"}
+STREAM_NAMES = [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in STREAMS]
+
+
 def taken(stream: Iterator[Example], n: int) -> tuple[list[Any], list[list[str]]]:
     examples = [next(stream) for _ in range(n)]
     return [x for x, _ in examples], [labels for _, labels in examples]
@@ -106,7 +110,7 @@ def until_closed(
     return model
 
 
-@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.parametrize("name", STREAM_NAMES)
 def test_memory_stays_below_the_limit(name: str) -> None:
     make, settings = STREAMS[name]
     limit = 2 * LEAST

@@ -47,6 +47,7 @@ def figures(out: Path) -> dict[tuple[str, ...], dict[str, Any]]:
     return {(r["data"], json.dumps(r["system"]), str(r["seed"])): r["figures"] for r in runs}
 
 
+@pytest.mark.slow
 def test_tables_of_any_data_set(tmp_path: Path) -> None:
     for name in ("mine", "Amazon-670K"):
         write_data(tmp_path / "data" / name)

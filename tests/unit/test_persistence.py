@@ -62,7 +62,8 @@ def test_a_cut_off_file_is_refused(model: OnlinePLT, tmp_path: Path, keep: int) 
         OnlinePLT.load(path)
 
 
-@pytest.mark.parametrize(("label_memory", "step"), [(0, 1), (512, 61)])  # with a memory, the file is ten times as large
+# With a memory, the file is ten times as large.
+@pytest.mark.parametrize(("label_memory", "step"), [(0, 7), (512, 61), pytest.param(0, 1, marks=pytest.mark.slow)])
 def test_every_flipped_byte_is_noticed(tmp_path: Path, label_memory: int, step: int) -> None:
     small = OnlinePLT(label_memory=label_memory)
     small.learn_many([{"a": 1.0}, {"b": 2.0}], ["x", "y"])

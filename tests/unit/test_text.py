@@ -52,7 +52,7 @@ def test_words_of_all_scripts_are_found(text: str, words: set[str]) -> None:
     assert names_of(text) == words
 
 
-@pytest.mark.parametrize("symbols", [False, True])
+@pytest.mark.parametrize("symbols", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_every_old_character_is_what_python_says_it_is(*, symbols: bool) -> None:
     """Only characters of Unicode 3.2, because newer versions of Python know more than the library."""
     old = [c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.ucd_3_2_0.category(c) not in ("Cn", "Cs")]
