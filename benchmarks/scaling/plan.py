@@ -50,9 +50,14 @@ class Costs:
 
     router: float
     shards: float
-    message: float
+    message: float  # with two shards
+    further: float  # see Constants
     label_at_router: float
     label_in_shards: float
+
+    def message_of(self, n_shards: int) -> float:
+        """Return the bytes of messages, which the network of the router carries all."""
+        return self.message + self.further * (n_shards - 2)
 
     def calls(self, n_shards: int) -> float:
         """Return the number of calls: messages that are sent together, and questions."""
@@ -65,6 +70,7 @@ class Constants:
 
     measured: list[dict[str, Any]]  # figures of parts.py for two shards, by ascending number of labels
     call: float  # seconds of processors, half of it on each side
+    further: float  # bytes of messages per example for each shard beyond two: rows and answers that more shards need
 
     def at(self, n_labels: int) -> Costs:
         """Interpolate, or extrapolate from the last two."""
@@ -80,6 +86,7 @@ class Constants:
             router=1e-6 * linear("router_us"),
             shards=1e-6 * linear("shards_us"),
             message=linear("message_bytes"),
+            further=self.further,
             label_at_router=2**20 * many["router_mb"] / many["labels"],
             label_in_shards=2**20 * many["largest_shard_mb"] * many["shards"] / many["labels"],
         )
@@ -103,7 +110,7 @@ def plan(constants: Constants, n_labels: int, machines: Machines) -> Plan:
     times = {
         "router": costs.router + calls,
         "shards": IMBALANCE * (costs.shards / (THREADS * n_cores) + calls / machines.number),
-        "network": costs.message / machines.network if machines.number > 1 else 0.0,
+        "network": costs.message_of(machines.number) / machines.network if machines.number > 1 else 0.0,
     }
     slowest = max(times, key=lambda name: times[name])
     return Plan(
@@ -136,8 +143,12 @@ def read(folder: Path) -> tuple[dict[str, Constants], list[dict[str, Any]]]:
     found = {}
     for name in ("memory", "tree-alone"):
         figures = [json.loads(path.read_text()) for path in sorted(folder.glob(f"parts-{name}-*.json"))]
-        cut = [one for run in figures for one in run if one["shards"] == 2]
-        found[name] = Constants(sorted(cut, key=lambda one: one["labels"]), calls["cpu_seconds"])
+        cut = sorted((one for run in figures for one in run), key=lambda one: (one["labels"], one["shards"]))
+        two = [one for one in cut if one["shards"] == 2]
+        last, most = two[-1], cut[-1]  # of the same number of labels
+        n_more = most["shards"] - last["shards"]
+        further = (most["message_bytes"] - last["message_bytes"]) / n_more if n_more else 0.0
+        found[name] = Constants(two, calls["cpu_seconds"], further)
     return found, json.loads((folder / "learning.json").read_text())
 
 

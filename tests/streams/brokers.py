@@ -188,8 +188,8 @@ class NatsBroker(Broker):
             finally:
                 await client.close()
 
-        if once:
-            return asyncio.run(run())
+        if once:  # the client may wait forever for a server that was killed while it connected
+            return asyncio.run(asyncio.wait_for(run(), 30))
         return soon(lambda: asyncio.run(run()), (Error, OSError, ServiceUnavailableError))
 
     def url(self, stream: str) -> str:
