@@ -140,8 +140,8 @@ class _Connection:
     async def _disconnect(self) -> None:
         client, self._client = self._client, None
         if client is not None:
-            with suppress(NatsError, OSError, asyncio.TimeoutError):
-                await client.close()
+            with suppress(NatsError, OSError, asyncio.TimeoutError):  # a server that was killed may not let it end
+                await asyncio.wait_for(client.close(), _TIMEOUT)
 
     def disconnect(self) -> None:
         """Close the connection. It can be used again."""
