@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "blocks/kernel_steps.hpp"
 
-// Clang does not support `#pragma GCC target`.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// Older versions of Clang do not know x86-64-v3.
+#if defined(__x86_64__) && defined(__GNUC__) && (!defined(__clang__) || __clang_major__ >= 18)
 
 #include <immintrin.h>
 
@@ -23,8 +23,12 @@ constexpr ExpandTable<8> kExpand;
 constexpr CompressTable<8> kCompress;
 
 // After all headers: their inline functions must run on any machine.
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt,f16c"))), apply_to = function)
+#else
 #pragma GCC push_options
 #pragma GCC target("avx2,bmi,bmi2,popcnt,lzcnt,f16c")
+#endif
 
 /// Up to 8 halves, as floats; reads no more than `count` of them.
 inline __m256 load_halves(std::uint32_t count, const Half* from) {
@@ -169,7 +173,11 @@ inline MaskWord pack_bits(MaskWord bits, MaskWord mask) { return packed_bits(bit
 
 #include "blocks/vector_kernels.inc"
 
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 
 }  // namespace
 

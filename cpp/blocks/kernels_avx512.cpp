@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "blocks/kernel_steps.hpp"
 
-// Clang does not support `#pragma GCC target`.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// Older versions of Clang do not know x86-64-v4.
+#if defined(__x86_64__) && defined(__GNUC__) && (!defined(__clang__) || __clang_major__ >= 18)
 
 #include <immintrin.h>
 
@@ -17,8 +17,12 @@ namespace oplt {
 namespace {
 
 // After all headers: their inline functions must run on any machine.
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi,bmi2,popcnt,lzcnt,f16c"))), apply_to = function)
+#else
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,bmi,bmi2,popcnt,lzcnt,f16c")
+#endif
 
 /// The mask of the first `count` of up to 16 lanes.
 inline std::uint32_t lanes_below(std::uint32_t count) { return _bzhi_u32(0xFFFF, count); }
@@ -136,7 +140,11 @@ inline MaskWord pack_bits(MaskWord bits, MaskWord mask) { return _pext_u64(bits,
 
 #include "blocks/vector_kernels.inc"
 
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 
 }  // namespace
 
