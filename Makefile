@@ -107,6 +107,19 @@ test-oldest: $(VENV)/tools  ## Run the unit tests with the oldest versions of th
 	$(OLDEST)/bin/python -m pip install -q --no-build-isolation --no-deps -C build-dir='$(OLDEST)/{wheel_tag}' .
 	$(OLDEST)/bin/python -m pytest -n $(JOBS) --dist worksteal tests/unit tests/property tests/reference tests/compat
 
+WHEELS := build/wheels
+WHEEL_PYTHON ?= $(firstword $(foreach version,3.14 3.13 3.12,$(shell command -v python$(version))))
+
+# A wheel for each platform, for Python 3.12 and later.
+.PHONY: wheels
+wheels:  ## Build wheels for Linux (x86-64 and ARM; glibc and musl) into dist: WHEEL_PYTHON=python3.12 PLATFORMS="musllinux_1_2_x86_64".
+	@test -n "$(WHEEL_PYTHON)" || { echo "make wheels needs Python 3.12 or later; pass its path: WHEEL_PYTHON=/path/of/python3.12" >&2; exit 1; }
+	test -x $(WHEELS)/bin/python || $(WHEEL_PYTHON) -m venv $(WHEELS)
+	$(WHEELS)/bin/python -m pip install -q --upgrade 'pip>=25.1'
+	$(WHEELS)/bin/python -m pip install -q --group wheels
+	$(WHEELS)/bin/python tools/wheels.py dist $(PLATFORMS)
+	$(WHEELS)/bin/auditwheel show dist/*manylinux*x86_64.whl
+
 .PHONY: test-cpp
 test-cpp: build  ## Run the tests of the core.
 	cmake --build $(CORE) --target build_tests > /dev/null
