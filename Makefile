@@ -24,11 +24,20 @@ help:  ## List the targets.
 $(VENV)/tools: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install -q 'scikit-build-core>=0.11' 'nanobind>=2.7' --group test --group lint
+	$(BIN)/python -m pip install -q 'scikit-build-core>=0.11' 'nanobind>=2.7' --group serve
+	touch $@
+
+# More than a gigabyte, which `make demo` does without.
+$(VENV)/tests: $(VENV)/tools
+	$(BIN)/python -m pip install -q --group test
+	touch $@
+
+$(VENV)/linters: $(VENV)/tools
+	$(BIN)/python -m pip install -q --group lint
 	touch $@
 
 $(VENV)/package: $(VENV)/tools $(CORE_FILES) $(PACKAGE_FILES)
-	@test -d $(CORE) || echo "Compiling the core and the extension; this takes a minute or two."
+	@test -d $(CORE) || echo "Compiling the core and the extension; this takes a few minutes."
 	$(BIN)/python -m pip install -q --no-build-isolation -C build-dir=$(CORE) -C cmake.define.OPLT_BUILD_TESTS=ON .
 	touch $@
 
@@ -40,7 +49,7 @@ demo: build  ## Watch a model learn from a stream in which new labels keep appea
 	$(BIN)/oplt demo
 
 .PHONY: test
-test: build test-cpp  ## Build, then run the C++ tests, the Python tests, the examples of the docstrings, the README and docs/.
+test: build $(VENV)/tests test-cpp  ## Build, then run the C++ tests, the Python tests, the examples of the docstrings, the README and docs/.
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 	@if command -v chromium chromium-browser google-chrome > /dev/null; then \
 	  $(MAKE) --no-print-directory test-page; \
@@ -49,7 +58,7 @@ test: build test-cpp  ## Build, then run the C++ tests, the Python tests, the ex
 	fi
 
 .PHONY: test-slow
-test-slow: build test-cpp  ## All tests, those marked slow and more Hypothesis examples included; then test-browser and test-annif.
+test-slow: build $(VENV)/tests test-cpp  ## All tests, those marked slow and more Hypothesis examples included; then test-browser and test-annif.
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m '' --hypothesis-profile slow
 	$(MAKE) --no-print-directory test-browser
 	$(MAKE) --no-print-directory test-annif
@@ -73,7 +82,7 @@ $(ANNIF)/package: $(ANNIF)/tools $(VENV)/package
 test-annif: $(ANNIF)/package  ## Test the backend for Annif, in an environment of its own, build/annif.
 	$(ANNIF)/bin/python -m pytest -m '' tests/adapters/test_annif.py
 
-$(VENV)/browser: $(VENV)/tools
+$(VENV)/browser: $(VENV)/tests
 	$(BIN)/python -m pip install -q --group browser
 	touch $@
 
@@ -136,8 +145,9 @@ test-arm:  ## Cross-compile the core for 64-bit ARM and run its tests under QEMU
 	cmake --build build/arm -j $(JOBS) --target build_tests > /dev/null
 	ctest --test-dir build/arm --output-on-failure $(if $(TESTS),-R '$(TESTS)')
 
+# mypy reads the types of the packages that the tests use.
 .PHONY: lint
-lint: build  ## ruff, mypy, import-linter, clang-format.
+lint: build $(VENV)/tests $(VENV)/linters  ## ruff, mypy, import-linter, clang-format.
 	$(BIN)/ruff check src tests benchmarks tools examples
 	$(BIN)/ruff format --check src tests benchmarks tools examples
 	$(BIN)/mypy
@@ -146,7 +156,7 @@ lint: build  ## ruff, mypy, import-linter, clang-format.
 	$(BIN)/clang-format --dry-run -Werror $(CPP_FILES)
 
 .PHONY: format
-format: $(VENV)/tools  ## Format the Python and C++ sources.
+format: $(VENV)/linters  ## Format the Python and C++ sources.
 	$(BIN)/ruff check --fix-only -q src tests benchmarks tools examples
 	$(BIN)/ruff format -q src tests benchmarks tools examples
 	$(BIN)/clang-format -i $(CPP_FILES)
@@ -181,7 +191,8 @@ bench-kernels: build $(VENV)/plots  ## The kernels, compared with the memory ban
 	$(BIN)/python benchmarks/micro/kernels.py --program build/kernels/bench_kernels \
 		--data $(or $(DATA),nvd-cpe) --out $(or $(OUT),build/results/kernels)
 
-$(VENV)/manual: $(VENV)/tools
+# ruff formats the signatures of the reference.
+$(VENV)/manual: $(VENV)/linters
 	$(BIN)/python -m pip install -q --group docs
 	touch $@
 
@@ -217,7 +228,7 @@ FUZZ_TIME ?= 60
 
 # New inputs are kept in build/fuzz/corpus. Failing ones are written to build/fuzz; add them to tests/fuzz/corpus with the fix.
 .PHONY: fuzz
-fuzz: build  ## Fuzz the loaders, the parsers, the text core and the API; needs clang: FUZZ_TIME=60 (seconds per target) FUZZ_TARGETS="model text".
+fuzz: build $(VENV)/tests  ## Fuzz the loaders, the parsers, the text core and the API; needs clang: FUZZ_TIME=60 (seconds per target) FUZZ_TARGETS="model text".
 	@echo 'int main() {}' | clang++ -fsanitize=fuzzer-no-link,address,undefined -x c++ - -o /dev/null 2> /dev/null || \
 	  { echo "make fuzz needs clang++ with its sanitizers; on Debian: apt-get install clang libclang-rt-14-dev" >&2; exit 1; }
 	cmake -S . -B build/fuzz -DOPLT_BUILD_FUZZERS=ON -DCMAKE_CXX_COMPILER=clang++ > /dev/null

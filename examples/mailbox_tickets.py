@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Train on the labeled mail of a mailbox, then suggest labels for the rest.
 
-    python examples/mailbox_tickets.py                                      # on a mailbox that the script makes
-    python examples/mailbox_tickets.py "All mail.mbox" --save mail.oplt     # labels in a header, as exported by Gmail
-    python examples/mailbox_tickets.py billing.mbox sales.mbox inbox.mbox   # or one file for each label
-
-A message in a folder such as inbox.mbox, which is not the name of a topic, has no label yet.
+python examples/mailbox_tickets.py                                      # on a mailbox that the script makes
+python examples/mailbox_tickets.py "All mail.mbox" --save mail.oplt     # labels in a header, as exported by Gmail
+python examples/mailbox_tickets.py billing.mbox sales.mbox inbox.mbox   # one file for each label; inbox has none
 """
 
 import argparse
@@ -68,6 +66,8 @@ parser.add_argument("--header", default="X-Gmail-Labels", help="header with the 
 parser.add_argument("--save", type=Path, metavar="FILE", help="save the model, for oplt predict or oplt serve")
 args = parser.parse_args()
 mail = sorted(read(args.mbox or [make_mailbox(Path(tempfile.mkdtemp()) / "sample.mbox")], args.header))
+if not any(labels for _, _, labels in mail):
+    parser.error(f"found {len(mail)} messages, none of them labeled: is it an mbox file with the header {args.header}?")
 
 model = OnlinePLT(features="text")
 for report in progressive(model, [(text, labels) for _, text, labels in mail if labels], k=1, every=100):

@@ -93,6 +93,8 @@ def _command(command: click.Command, name: str, parent: click.Context, heading: 
         record = param.get_help_record(context) if isinstance(param, click.Option) else None
         if record is not None:
             option, about = record
+            if "--help" in param.opts:  # Click keeps the names of the first context that it was asked with
+                option = ", ".join(main.context_settings["help_option_names"])
             row = (f"`{option}`".replace("|", "\\|"), _markdown(re.sub(r" +", " ", about)))
             sections.setdefault(getattr(param, "section", "Options"), []).append(row)
     for section, rows in sections.items():

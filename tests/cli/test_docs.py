@@ -16,11 +16,10 @@ from itertools import groupby
 from pathlib import Path
 
 import click
-import httpx
 import pytest
 
 from oplt.cli import COMMANDS, main
-from tests.service.running import PATIENCE, until
+from tests.service.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -46,7 +45,8 @@ def steps(page: Path) -> list[tuple[str, str]]:
 class Shell:
     """Runs the commands of a page as a reader would, one after the other, in one folder.
 
-    A command that ends with `&` is a server, on port 8000 in the page and on a free one here; `kill %1` stops it.
+    A command that ends with `&` is a server, on port 8000 in the page and on a free one here. As in a shell, the next
+    command does not wait for it: the page has to. `kill %1; wait %1` stops it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -64,7 +64,7 @@ class Shell:
         if command.endswith(" &"):
             self._start(command.removesuffix(" &"))
             return ""
-        if command == "kill %1":
+        if command == "kill %1; wait %1":
             self.close()
             return ""
         done = subprocess.run(  # noqa: S603 (our own docs)
@@ -80,14 +80,8 @@ class Shell:
         return shown if shown.endswith("\n") or not shown else f"{shown}\n"  # JSON of a server has no end of line
 
     def _start(self, command: str) -> None:
+        assert self._server is None, "the page has not stopped the server before"
         self._server = subprocess.Popen(["/bin/bash", "-c", f"exec {command}"], cwd=self._folder, env=self._environment)  # noqa: S603
-        until(self._is_ready)
-
-    def _is_ready(self) -> bool:
-        try:
-            return httpx.get(f"http://127.0.0.1:{self._port}/readyz").status_code == httpx.codes.OK
-        except httpx.TransportError:
-            return False
 
     def close(self) -> None:
         """Stop the server, if one runs."""

@@ -27,14 +27,18 @@ SHOWN = re.findall(
 )
 
 
-def run(script: str, *arguments: object) -> str:
-    done = subprocess.run(  # noqa: S603 (our own examples)
+def started(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603 (our own examples)
         [sys.executable, str(ROOT / "examples" / script), *map(str, arguments)],
         env={**os.environ, "COLUMNS": "120", "PYTHONIOENCODING": "utf-8", "PYTHONWARNINGS": "error"},
         capture_output=True,
         encoding="utf-8",
         check=False,
     )
+
+
+def run(script: str, *arguments: object) -> str:
+    done = started(script, *arguments)
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     return done.stdout
@@ -97,6 +101,16 @@ def test_a_mailbox_for_each_label(tmp_path: Path) -> None:
     found = run("mailbox_tickets.py", *paths)
     assert "2 messages, 2 labels" in found
     assert found.splitlines()[-1].startswith("inbox 2")
+
+
+def test_files_without_labeled_mail_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("Not a mailbox\n", encoding="utf-8")
+    done = started("mailbox_tickets.py", tmp_path / "notes.txt")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "found 0 messages, none of them labeled: is it an mbox file with the header X-Gmail-Labels?" in done.stderr
+    done = started("mailbox_tickets.py", write_mailbox(tmp_path / "all.mbox", message("An invoice", "")))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "found 1 messages, none of them labeled" in done.stderr
 
 
 @pytest.mark.parametrize(

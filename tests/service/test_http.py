@@ -175,6 +175,14 @@ def test_bad_requests(http: httpx.Client, model: ServedModel, path: str, body: A
     assert model.journal.last == 0
 
 
+def test_columns_of_a_table_are_no_fields(http: httpx.Client) -> None:
+    row = {"Subject": "Printer", "Body": "It jams"}
+    for body in (row, {"examples": [row]}):
+        message = http.post("/v1/predict", json=body).json()["error"]["message"]
+        assert "unknown field `Subject`" in message
+        assert message.endswith(". A text goes into `text`: join several columns with a blank")
+
+
 def test_other_bad_bodies(http: httpx.Client, model: ServedModel) -> None:
     kind = {"content-type": "application/json"}
     for body in (b"{", b"\xff\xfe", b'{"text": "\\ud800", "labels": []}', b"[" * 100_000, b""):

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -171,6 +173,13 @@ def test_taxonomies(parents: dict[Any, Any], labels: list[Any] | None, nested: l
     assert OnlinePLT.from_tree(tree).n_labels == tree.n_labels
 
 
+@pytest.mark.parametrize("dtype", [object, "string"])
+def test_empty_cells_of_a_table_are_roots(dtype: Any) -> None:
+    table = pd.read_csv(StringIO("name,parent\nanimal,\ncat,animal\ndog,animal\nstone,\n"), dtype=dtype)
+    tree = from_parents(dict(zip(table["name"], table["parent"], strict=True)))
+    assert tree.to_nested() == [["cat", "dog"], "stone"]
+
+
 def test_a_very_deep_taxonomy() -> None:
     parents: dict[Any, Any] = {0: None, **{i: i - 1 for i in range(1, 5000)}}
     assert from_parents(parents, labels=range(5000)).depth == 4999
@@ -187,6 +196,7 @@ def test_a_very_deep_taxonomy() -> None:
             None,
             "the parent of 'a', 'b', is not a key of parents itself. Add it, with the parent None if it is a root.",
         ),
+        ({"a": None, "b": 1.0}, None, "the parent of 'b' must be one name, or None for a root, got 1.0"),
         ({"a": ["b"]}, None, r"the parent of 'a' must be one name, or None for a root, got \['b'\]"),
         ({"a": None, "": "a"}, None, "name 1 must be a non-empty string or an integer, got an empty string"),
         ({None: None}, None, "name 0 must be a non-empty string or an integer, got None"),

@@ -20,6 +20,7 @@ from oplt.cli._console import WrongDataError, WrongUsageError, note, print_json
 from oplt.cli._learning import Interrupted, exit_if_unusable, interruptible
 from oplt.cli._lock import locked
 from oplt.cli._options import DataOptions, Option, check_target, is_given, refuse_with
+from oplt.cli._served import check_served
 from oplt.model import OnlinePLT
 from oplt.wording import number_of
 
@@ -127,6 +128,7 @@ def learn_from_stream(
         token_file="it is for servers",  # noqa: S106 (no password)
     )
     check_target(path, force=True, is_model=True)
+    check_served(path, path, source=options.source)
     with interruptible(), locked(path, wait=math.inf if wait is None else wait):
         is_new = _start_if_new(path, options.new)
         try:

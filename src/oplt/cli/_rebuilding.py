@@ -15,6 +15,7 @@ from oplt.cli._console import note, print_json
 from oplt.cli._learning import Interrupted, interruptible
 from oplt.cli._lock import locked
 from oplt.cli._options import check_target
+from oplt.cli._served import check_served
 from oplt.model import OnlinePLT
 from oplt.wording import number_of
 
@@ -32,6 +33,7 @@ def rebuild(
     target = out or model_path
     in_place = target.resolve() == model_path.resolve()
     check_target(target, force=force or in_place, is_model=not in_place)
+    check_served(target, model_path)
     with interruptible(), locked(target, wait=math.inf):
         model = OnlinePLT.load(model_path, threads=threads)
         start = time.perf_counter()

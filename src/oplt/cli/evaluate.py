@@ -28,6 +28,7 @@ from oplt.cli._options import (
     threshold_option,
 )
 from oplt.cli._progress import Bar
+from oplt.cli._served import note_if_served
 from oplt.cli._stream import Stream, expect_kind
 from oplt.metrics import LabelScores, Propensities, Scores, propensities
 from oplt.persistence import replacing
@@ -125,6 +126,8 @@ def command(
     if out is not None:
         _check_out(out, [model_path, *data_paths], per_label=per_label, force=force)
     stream = Stream(data_paths, data)
+    if not as_json:
+        note_if_served(model_path)
     model = PLT.load(model_path, threads=threads)
     scores = Scores(cutoffs, propensities=_propensities(train_data, data) if train_data else None)
     k = cutoffs[-1] if threshold is None else None  # F1 uses all labels that reach the threshold

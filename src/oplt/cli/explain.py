@@ -12,6 +12,7 @@ import click
 
 from oplt.cli._console import WrongUsageError, note, print_json, quiet_option, say
 from oplt.cli._options import Command, DataOptions, check_target, data_options, force_option, json_option
+from oplt.cli._served import note_if_served
 from oplt.cli._stream import STANDARD_INPUT, expect_kind
 from oplt.errors import InvalidInputError
 from oplt.persistence import replacing
@@ -87,6 +88,8 @@ def command(
         raise WrongUsageError(msg)
     if out is not None:
         check_target(out, force=force, inputs=[model_path, data_path])
+    if not as_json:
+        note_if_served(model_path)
     model = PLT.load(model_path)
     x = _example(model, model_path, data_path, number, data) if text is None else text
     found = model.explain(x, None if label is None else model.labels.called(label))

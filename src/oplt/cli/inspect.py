@@ -14,6 +14,7 @@ from oplt._core import FORMAT_VERSION, kernels_in_use
 from oplt.cli._console import print_json, quiet_option, say
 from oplt.cli._options import Command, json_option
 from oplt.cli._progress import bytes_as_text
+from oplt.cli._served import note_if_served
 from oplt.inspection import Inspection, LabelCount
 from oplt.persistence import part_sizes
 from oplt.plt import PLT
@@ -61,6 +62,8 @@ def command(model_path: Path, show_all: bool, n: int, fingerprint: bool, as_json
       oplt inspect tags.oplt --all --fingerprint
       oplt inspect tags.oplt --json | jq .n_labels
     """
+    if not as_json:
+        note_if_served(model_path)
     model = PLT.load(model_path)
     found = model.inspect(n)
     n_bytes = model_path.stat().st_size

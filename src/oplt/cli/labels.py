@@ -16,6 +16,7 @@ from oplt.cli._console import WrongDataError, WrongUsageError, print_json, quiet
 from oplt.cli._names import labels_of, new_labels
 from oplt.cli._options import Command, force_option
 from oplt.cli._rebuilding import out_option, rebuild
+from oplt.cli._served import note_if_served
 from oplt.errors import InvalidInputError
 from oplt.labels import LabelInfo, Labels, OnlineLabels
 from oplt.model import OnlinePLT
@@ -113,6 +114,8 @@ def command(
     if action in _DONE:
         rebuild(_change(action, names, text, into, unseen), model_path, out, force=force, threads=1, as_json=False)
         return
+    if not as_json:
+        note_if_served(model_path)
     labels = PLT.load(model_path).labels
     if action == "log":
         rows: Sequence[Any] = [operation.to_dict() for operation in labels.operations]

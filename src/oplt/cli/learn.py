@@ -31,6 +31,7 @@ from oplt.cli._options import (
 )
 from oplt.cli._progress import Bar
 from oplt.cli._sending import send
+from oplt.cli._served import check_served
 from oplt.cli._server import (
     expect_argument,
     refuse_model,
@@ -141,6 +142,7 @@ def command(
     target = out or model_path
     in_place = target.resolve() == model_path.resolve()
     check_target(target, force=force or in_place, is_model=not in_place, inputs=() if in_place else data_paths)
+    check_served(target, model_path)
     stream = Stream(data_paths, data, skip=skip)
     with interruptible(), locked(target, wait=math.inf if wait is None else wait):
         check_target(target, force=force or in_place, is_model=not in_place)  # may have been created while waiting

@@ -28,6 +28,7 @@ from oplt.cli._options import (
     threshold_option,
 )
 from oplt.cli._progress import Bar
+from oplt.cli._served import note_if_served
 from oplt.cli._server import (
     MOST_LABELS,
     Server,
@@ -158,6 +159,8 @@ def command(
         path = _data_for_server(model_path, data_path, k, threshold)
     if out is not None:
         check_target(out, force=force, inputs=[*([model_path] if model_path else []), path])
+    if server is None and model_path is not None:
+        note_if_served(model_path)
     source: _Source = _Local(model_path, threads) if server is None and model_path else Server(str(server), token_file)
     with source:
         allowed, denied = (None if file is None else source.listed(file) for file in (allow, deny))

@@ -28,6 +28,7 @@ from oplt.cli._options import (
     skip_option,
 )
 from oplt.cli._reporting import Pace, reporter
+from oplt.cli._served import check_served, note_if_served
 from oplt.cli._settings import ModelOptions, model_options
 from oplt.cli._stream import STANDARD_INPUT, Stream, expect_kind
 from oplt.evaluate import progressive
@@ -100,6 +101,10 @@ def command(
     if start is not None and (model_options.preset or model_options.settings or model_options.text):
         msg = f"{start} already has its settings: --from cannot be combined with options that set those of a new model"
         raise WrongUsageError(msg)
+    if target is not None:
+        check_served(target, start)
+    elif start is not None:
+        note_if_served(start)
     stream = Stream(data_paths, data, skip=skip)
     with interruptible(), locked(target) if target is not None else nullcontext():
         if target is not None:

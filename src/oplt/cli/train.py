@@ -25,6 +25,7 @@ from oplt.cli._options import (
     threads_option,
 )
 from oplt.cli._progress import Bar, bytes_as_text
+from oplt.cli._served import check_served
 from oplt.cli._settings import ModelOptions, model_options
 from oplt.cli._stream import STANDARD_INPUT, Stream
 
@@ -100,6 +101,7 @@ def command(
     is only one label and --on-error skip has skipped lines.
     """
     check_target(target, force=force, is_model=True, inputs=data_paths)
+    check_served(target)
     with interruptible(), locked(target):
         check_target(target, force=force, is_model=True)  # it may have been created in the meantime
         training = _Training(data_paths, data, passes, model_options, target, checkpoint, threads)

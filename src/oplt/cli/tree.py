@@ -13,6 +13,7 @@ import click
 from oplt import drawing
 from oplt.cli._console import WrongUsageError, note, quiet_option
 from oplt.cli._options import Command, check_target, force_option
+from oplt.cli._served import note_if_served
 from oplt.persistence import TREE, replacing
 from oplt.plt import PLT
 from oplt.tree import LabelTree, load
@@ -97,6 +98,7 @@ def _load(path: Path) -> LabelTree:
         is_tree = file.read(len(TREE.magic)) == TREE.magic
     if is_tree:
         return load(path)
+    note_if_served(path)
     model = PLT.load(path)
     n_trees = model.settings.get("trees", 1)
     if n_trees > 1:

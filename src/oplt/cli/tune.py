@@ -21,6 +21,7 @@ from oplt.cli._options import (
     threads_option,
 )
 from oplt.cli._progress import Bar
+from oplt.cli._served import check_served
 from oplt.cli._stream import Stream, expect_kind
 from oplt.plt import PLT
 from oplt.thresholds import FLOOR, Thresholds, Tuner
@@ -86,6 +87,7 @@ def command(
     target = out or model_path
     in_place = target.resolve() == model_path.resolve()
     check_target(target, force=force or in_place, is_model=not in_place, inputs=() if in_place else data_paths)
+    check_served(target, model_path)
     stream = Stream(data_paths, data)
     tuner = Tuner()
     with locked(target, wait=math.inf):  # before loading: updates by another command would be lost

@@ -87,7 +87,7 @@ def _answer(status: int, code: str, message: str, headers: dict[str, str] | None
 def described(error: Exception) -> tuple[int, str, str, dict[str, str]]:
     """Return the status, code, message and headers of the answer to an error, and log those that are our own."""
     if isinstance(error, msgspec.MsgspecError):
-        return 400, "request-not-valid", str(error), {}
+        return 400, "request-not-valid", f"{error}{_hint(str(error))}", {}
     if isinstance(error, RecursionError):
         return 400, "request-not-valid", "the request is nested too deeply", {}
     if not isinstance(error, OpltError):
@@ -99,6 +99,11 @@ def described(error: Exception) -> tuple[int, str, str, dict[str, str]]:
         return status, error.code, str(error), headers if status in (401, 429) else {}
     _log.error("answered %d: %s", status, error)  # where and what was found may name files: only in the log
     return status, error.code, f"{error.what}. Try again later.", {"Retry-After": _RETRY_AFTER}
+
+
+def _hint(message: str) -> str:
+    """Tell those who send the columns of a table what to send instead."""
+    return ". A text goes into `text`: join several columns with a blank" if "unknown field" in message else ""
 
 
 def _of_error(_: Request[Any, Any, Any], error: Exception) -> Response[Any]:

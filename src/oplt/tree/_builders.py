@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -151,8 +152,8 @@ def from_parents(parents: Mapping[Label, Label | None], *, labels: Iterable[Labe
     Parameters
     ----------
     parents
-        The parent of each category, None for a root. Several roots are joined under a common one. Every parent must
-        itself be a key, so that misspelled names are caught.
+        The parent of each category; None for a root, or NaN, which is what an empty cell is in pandas. Several roots
+        are joined under a common one. Every parent must itself be a key, so that misspelled names are caught.
     labels
         The categories that are labels; by default, those without children. A label that has children gets a leaf of its
         own beside them. Branches without labels are left out, and a node that would have a single child is replaced by
@@ -197,7 +198,8 @@ def _children(parents: Mapping[Label, Label | None]) -> dict[Label | None, list[
         )
     check_names(list(parents), "name")
     children: dict[Label | None, list[Label]] = {name: [] for name in (None, *parents)}
-    for name, parent in parents.items():
+    for name, given in parents.items():
+        parent = None if _is_missing(given) else given
         bad = None if parent is None else _core.first_bad_name([parent])
         if bad is not None:
             raise InvalidInputError(
@@ -211,6 +213,11 @@ def _children(parents: Mapping[Label, Label | None]) -> dict[Label | None, list[
             )
         children[parent].append(name)
     return children
+
+
+def _is_missing(parent: Any) -> bool:
+    """Recognize NaN and pandas.NA, without importing pandas."""
+    return (isinstance(parent, float) and math.isnan(parent)) or type(parent).__name__ == "NAType"
 
 
 def _cycle(parents: Mapping[Label, Any], unreachable: set[Label]) -> str:
