@@ -1,12 +1,14 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Build wheels for Linux on any Linux machine, with Zig as the compiler: `make wheels` runs it in an environment that has the tools.
+"""Build wheels for Linux on any Linux machine, with Zig as the compiler.
+
+`make wheels` runs it in an environment that has the tools.
 
 Usage: wheels.py FOLDER [PLATFORM...], where the wheels go, and which ones (default: all).
 
-Zig carries the C libraries of many platforms, so that one machine builds for all. The extension uses Python's stable ABI: a wheel that is
-built with Python 3.12 serves all later versions. What is built for another platform cannot be imported here, so the type stub of the first
-wheel, which is for this machine, goes into the others, too.
+Zig carries the C libraries of many platforms, so that one machine builds for all. The extension uses Python's stable
+ABI: a wheel that is built with Python 3.12 serves all later versions. What is built for another platform cannot be
+imported here, so the type stub of the first wheel, which is for this machine, goes into the others, too.
 """
 
 import os
@@ -60,7 +62,7 @@ def build(platform: str, folder: Path, stub: Path | None) -> Path:
         tools.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", str(made)]
         settings = [f"-Cbuild-dir={trees / platform}", *options(tools, platform, stub)]
-        # The linker's name of the platform decides the tag, and CMake's tests of the compiler must not see the machine's own
+        # Without it, the wheel would be tagged for this machine's processor.
         environment = os.environ | {"_PYTHON_HOST_PLATFORM": f"linux-{PLATFORMS[platform][1]}"}
         subprocess.run([*command, *settings, str(PROJECT)], check=True, env=environment)
         (wheel,) = made.glob("*.whl")
