@@ -24,6 +24,8 @@ for profile, n_examples in {"oplt": 12, "slow": 40}.items():
     )
 settings.load_profile("oplt")
 
+# Background jobs of a shell ignore Ctrl-C, and so would the processes that tests start in order to interrupt them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Folders of tests that only run if they are asked for: in a browser (`make test-browser`), and with a cluster, in a
 # process that tests/cluster/test_inside.py starts.
@@ -39,9 +41,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.fixture
 def soon_ctrl_c() -> Iterator[Callable[[], None]]:
-    """Send Ctrl-C a moment after the call. Background processes of a shell ignore it unless told not to."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Send Ctrl-C a moment after the call."""
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     yield timer.start
     timer.join()
-    signal.signal(signal.SIGINT, before)
