@@ -202,7 +202,6 @@ void SiblingBlock::find_cells_after(const MaskWord* mask, std::span<const MaskWo
 /// exact to the bit.
 bool SiblingBlock::find_step(RowView x, Real weight, std::span<const std::uint32_t> positives,
                              const LearningParams& params, BlockScratch& scratch) const {
-  score(x, scratch);
   std::vector<Real>& gradients = scratch.gradients;
   gradients.assign(scratch.scores.begin(), scratch.scores.end());
   const auto negate_positives = [&] {

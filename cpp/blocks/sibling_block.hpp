@@ -82,12 +82,15 @@ class SiblingBlock {
   /// For the memory budget (ModelState::budget_bytes). Includes what pending cells may take later.
   std::size_t budget_bytes() const { return sizeof(SiblingBlock) + rows_.budget_bytes(n_cells()); }
 
+  /// Sets the scores w·x of all columns in `scratch`.
+  void score(RowView x, BlockScratch& scratch) const;
+
   /// Scores w·x of the children; the span is part of `scratch` and is valid until its next use.
   std::span<const Real> child_scores(RowView x, BlockScratch& scratch) const;
 
   /// The first half of an online update of every column on x: the target is 1 for the auxiliary classifier and the
-  /// children in `positives`, 0 for the rest. An example of weight 2 counts about as much as two examples. Returns
-  /// false if no column changes.
+  /// children in `positives`, 0 for the rest. An example of weight 2 counts about as much as two examples. `scratch`
+  /// has the scores of x, by this block as it is now. Returns false if no column changes.
   bool find_step(RowView x, Real weight, std::span<const std::uint32_t> positives, const LearningParams& params,
                  BlockScratch& scratch) const;
 
@@ -163,7 +166,6 @@ class SiblingBlock {
   void for_each_cell(const Row& row, Visit visit) const;
   void widen_masks(Column n_children);
 
-  void score(RowView x, BlockScratch& scratch) const;
   bool compute_gradients(Real weight, const AdaGradParams& params, BlockScratch& scratch) const;
   bool compute_gradients(RowView x, Real weight, const ArowParams& params, BlockScratch& scratch) const;
   template <class IsActive>
@@ -180,12 +182,20 @@ class SiblingBlock {
   std::optional<Size> size_ = Size{};  // nullopt in a loaded block that has not been counted
 };
 
-/// One online update of a block that may be shared: a shared block is copied only if the update changes it.
-inline void learn(Shared<SiblingBlock>& block, RowView x, Real weight, std::span<const std::uint32_t> positives,
-                  const LearningParams& params, BlockScratch& scratch) {
+/// One online update of a block that may be shared, after SiblingBlock::score(). A shared block is copied only if the
+/// update changes it.
+inline void learn_scored(Shared<SiblingBlock>& block, RowView x, Real weight, std::span<const std::uint32_t> positives,
+                         const LearningParams& params, BlockScratch& scratch) {
   if (block->find_step(x, weight, positives, params, scratch)) {
     block.write().take_step(x, params, scratch);
   }
+}
+
+/// The same, scores included.
+inline void learn(Shared<SiblingBlock>& block, RowView x, Real weight, std::span<const std::uint32_t> positives,
+                  const LearningParams& params, BlockScratch& scratch) {
+  block->score(x, scratch);
+  learn_scored(block, x, weight, positives, params, scratch);
 }
 
 }  // namespace oplt

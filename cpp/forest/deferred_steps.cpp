@@ -119,6 +119,13 @@ Shared<SiblingBlock>& DeferredSteps::ready(BlockId id) {
   return (*blocks_)[id];
 }
 
+void DeferredSteps::take_now(BlockId id, RowView x, std::span<const std::uint32_t> positives, Real weight,
+                             BlockScratch& scratch) {
+  Shared<SiblingBlock>& block = (*blocks_)[id];
+  learn_scored(block, x, weight, positives, params_, scratch);
+  n_updates_now_ += block->n_classifiers();
+}
+
 void DeferredSteps::offer() {
   if (helpers_->size() == 0) {
     return;
@@ -140,7 +147,7 @@ std::uint64_t DeferredSteps::end_batch() {
 }
 
 std::uint64_t DeferredSteps::forget_batch() {
-  std::uint64_t n_updates = 0;
+  std::uint64_t n_updates = std::exchange(n_updates_now_, 0);
   for (Queue* queue : touched_) {
     const QueueLock lock(*queue);  // helpers may still look for work
     queue->first = nullptr;        // not empty only after a failure

@@ -42,6 +42,9 @@ class DeferredSteps {
   /// The block, after all its pending updates.
   Shared<SiblingBlock>& ready(BlockId id);
 
+  /// Applies an update of a block that has no pending ones, given the scores of x in `scratch`.
+  void take_now(BlockId id, RowView x, std::span<const std::uint32_t> positives, Real weight, BlockScratch& scratch);
+
   /// Offers the pending updates to helpers, while the owner continues. Call it rarely, so that each block accumulates
   /// some work.
   void offer();
@@ -80,6 +83,7 @@ class DeferredSteps {
   Blocks* blocks_ = nullptr;
   HelperPool* helpers_ = nullptr;
   std::size_t owner_ = 0;
+  std::uint64_t n_updates_now_ = 0;      // in the batch, by take_now()
   std::deque<Queue> queues_;             // by block; a deque, because helpers keep pointers to them
   SpanPool<Step> steps_;                 // of the batch
   std::vector<Queue*> touched_;          // queues that got updates in the batch; some are listed more than once

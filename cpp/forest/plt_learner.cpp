@@ -63,6 +63,7 @@ void PltLearner::learn(Plt& plt, std::span<const Example> batch, std::span<const
   steps_.begin_batch(blocks_of(plt), helpers, worker);
   std::size_t n_until_offer = kOfferEvery;
   for (std::size_t i = 0; i < batch.size(); ++i) {
+    n_scored_ = 0;
     if (plt.is_top()) {
       learn_top(plt, batch[i], static_cast<std::uint32_t>(i));
       if (passed_on_.size() >= kPassedOnTogether) {
@@ -84,9 +85,26 @@ void PltLearner::learn(Plt& plt, std::span<const Example> batch, std::span<const
 
 ChildProbabilities PltLearner::child_probabilities(const Plt& plt, RowView x) {
   return [this, &plt, x](NodeId v) {
-    steps_.ready((*plt.block_of_)[v]);
-    return plt.child_probabilities(v, x, scratch_);
+    if (n_scored_ == scored_.size()) {
+      scored_.emplace_back();
+    }
+    Scored& scored = scored_[n_scored_++];
+    scored.block = (*plt.block_of_)[v];
+    steps_.ready(scored.block);
+    return plt.child_probabilities(v, x, scored.scratch);
   };
+}
+
+/// Updates a block on an example, now if the policy has just scored it, which is half of the work, else later.
+void PltLearner::update(BlockId block, const Example& example, std::span<const std::uint32_t> positives) {
+  for (std::size_t i = 0; i < n_scored_; ++i) {
+    if (scored_[i].block == block) {
+      scored_[i].block = kNone;
+      steps_.take_now(block, example.x, positives, example.weight, scored_[i].scratch.block);
+      return;
+    }
+  }
+  steps_.defer(block, example.x, positives, example.weight);
 }
 
 /// UpdateTree, Algorithm 4. In a subtree, new nodes get keys from `next_key` on: two for each label, because only the
@@ -132,8 +150,8 @@ void PltLearner::extend(Plt& plt, LabelId label, Extension extension) {
   block_of.own();
   block_of.resize(tree.n_nodes(), kNone);
 
+  const BlockId old = block_of[v];
   if (extension.insert) {
-    const BlockId old = block_of[v];
     SiblingBlock above = steps_.ready(old)->parent_block();
     if (!tree.is_leaf(inserted) || policy_.may_choose(tree, inserted)) {
       block_of[inserted] = old;  // the old block moves down unchanged
@@ -143,6 +161,11 @@ void PltLearner::extend(Plt& plt, LabelId label, Extension extension) {
     }
   }
   SiblingBlock& block = steps_.ready(block_of[v]).write();
+  for (std::size_t i = 0; i < n_scored_; ++i) {
+    if (scored_[i].block == old || scored_[i].block == block_of[v]) {
+      scored_[i].block = kNone;  // its columns change
+    }
+  }
   block.add_child();
   if (!policy_.may_choose(tree, v)) {
     block.drop_auxiliary();
@@ -180,7 +203,7 @@ void PltLearner::update_classifiers(const Plt& plt, const Example& example) {
     for (; i < on_.size() && on_[i].first == parent; ++i) {
       positions[i] = on_[i].second;
     }
-    steps_.defer(block_of[parent], example.x, positions.subspan(begin, i - begin), example.weight);
+    update(block_of[parent], example, positions.subspan(begin, i - begin));
   }
   if (!plt.is_subtree()) {  // the top has the classifier of its root
     defer_root(example);
@@ -255,7 +278,7 @@ void PltLearner::learn_top(Plt& plt, const Example& example, std::uint32_t row) 
     passed_on_.push_back({subtree, row, {example.x, labels, example.weight}, first_key});
   }
   if (n_positions > 0) {
-    steps_.defer((*plt.block_of_)[LabelTree::kRoot], example.x, positions.first(n_positions), example.weight);
+    update((*plt.block_of_)[LabelTree::kRoot], example, positions.first(n_positions));
   }
   defer_root(example);
 }

@@ -70,12 +70,20 @@ class PltLearner {
   void pass_on(Plt& plt);
   void extend_top(Plt& plt, RowView x, std::span<const LabelId> labels);
   ChildProbabilities child_probabilities(const Plt& plt, RowView x);
+  void update(BlockId block, const Example& example, std::span<const std::uint32_t> positives);
   Blocks& blocks_of(Plt& plt) const { return plt.blocks_.write(); }
+
+  /// A block that the policy has scored for the present example, and the scores.
+  struct Scored {
+    BlockId block = kNone;
+    NodeScratch scratch;
+  };
 
   TreePolicy policy_;
   Link link_;
   DeferredSteps steps_;
-  NodeScratch scratch_;
+  std::deque<Scored> scored_;  // the first n_scored_ are in use; a deque, because the policy gets spans of them
+  std::size_t n_scored_ = 0;
   std::vector<std::pair<NodeId, std::uint32_t>> on_;  // positive nodes of the example as (parent, position); of a top,
                                                       // its labels as (subtree, label)
   SpanPool<std::uint32_t> positives_;                 // of the batch: positions of the positive children

@@ -44,6 +44,7 @@ inline std::vector<Step> random_steps(std::uint64_t seed, int n, std::uint32_t n
 /// Both halves of an update.
 inline void learn(SiblingBlock& block, RowView x, Real weight, const Positions& positives, const LearningParams& params,
                   BlockScratch& scratch) {
+  block.score(x, scratch);
   if (block.find_step(x, weight, positives, params, scratch)) {
     block.take_step(x, params, scratch);
   }
