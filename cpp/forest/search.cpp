@@ -88,6 +88,7 @@ struct Beam {
   static constexpr std::size_t kPerRound = 16;  // all nodes of a usual beam
 
   std::size_t width;
+  Real share;
 
   static void keep(ScoredNode child, RowSearch& row) { row.next_level.push_back(child); }
   static const ScoredNode& best(const RowSearch& row) { return row.open.back(); }
@@ -101,6 +102,9 @@ struct Beam {
     }
     // Sorted, because the labels found below the best nodes exclude most of the others.
     std::sort(level.begin(), level.end(), less_probable);
+    const Real least = level.empty() ? Real{0} : share * level.back().probability;
+    level.erase(level.begin(),
+                std::ranges::find_if(level, [&](const auto& node) { return node.probability >= least; }));
   }
 };
 
@@ -210,12 +214,12 @@ LabelsOfRows search(const Plt& plt, std::span<const RowView> rows, const SearchP
   if (params.beam == 0) {
     run(searched, BestFirst{}, searches, scratch);
   } else {
-    run(searched, Beam{params.beam}, searches, scratch);
+    run(searched, Beam{params.beam, params.beam_share}, searches, scratch);
     for (RowSearch& row : searches) {
       for (std::size_t width = params.beam; is_short(row.found, params) && width < plt.n_labels();) {
         width *= kWiderBeam;
         start(searched, none, row, scratch.nodes);
-        run(searched, Beam{width}, {&row, 1}, scratch);
+        run(searched, Beam{width, 0}, {&row, 1}, scratch);
       }
     }
   }

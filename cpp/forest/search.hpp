@@ -20,6 +20,7 @@ struct SearchParams {
   std::size_t top_k = 0;                // at most this many labels; 0 = no limit
   Real threshold = 0;                   // only labels at least this probable
   std::size_t beam = 0;                 // beam search of this width; 0 = exact search
+  Real beam_share = 0;                  // leave out nodes below this share of the best node of their level
   const LabelFilter* filter = nullptr;  // if given, only labels that it allows
   const LabelFilter* shown = nullptr;   // labels that may be predicted at all, null if all may; `filter` respects it
 };

@@ -88,9 +88,13 @@ void search_exactly(const Plt& top, std::span<const RowView> rows, const SearchP
 }
 
 /// Sorts a level by probability, and reduces it to the beam.
-void choose_beam(std::vector<FoundNode>& level, std::size_t beam) {
+void choose_beam(std::vector<FoundNode>& level, const SearchParams& params) {
   std::sort(level.begin(), level.end(), more_probable_node);
-  level.resize(std::min(beam, level.size()));
+  level.resize(std::min(params.beam, level.size()));
+  while (!level.empty() &&
+         level.back().node.scored.probability < params.beam_share * level.front().node.scored.probability) {
+    level.pop_back();
+  }
 }
 
 /// Adds the answer of another shard about the same row.
@@ -107,7 +111,7 @@ void append(ShardFound& all, const ShardFound& more) {
 
 /// Takes over what the shards have found below the beam of a row: the next level, or, if they have looked ahead, all
 /// levels, of which only what is below the beam counts.
-void take(const ShardFound& answer, std::size_t beam, bool ahead, TopRow& row) {
+void take(const ShardFound& answer, const SearchParams& params, bool ahead, TopRow& row) {
   std::vector<bool> is_parent(answer.nodes.size());
   const auto is_below = [&](std::uint32_t parent, bool at_start) {
     return parent == kNone ? at_start : is_parent[parent];
@@ -128,7 +132,7 @@ void take(const ShardFound& answer, std::size_t beam, bool ahead, TopRow& row) {
       row.open = std::move(level);
       return;
     }
-    choose_beam(level, beam);
+    choose_beam(level, params);
     std::fill(is_parent.begin(), is_parent.end(), false);
     for (const FoundNode& node : level) {
       is_parent[node.parent] = true;
@@ -148,7 +152,7 @@ void search_beam(const Plt& top, std::span<const RowView> rows, const SearchPara
   while (true) {
     std::vector<ShardQuery> queries;
     for (const std::uint32_t i : numbers) {
-      choose_beam(found[i].open, params.beam);
+      choose_beam(found[i].open, params);
       ask(found[i], i, top.subtrees(), queries, [](const FoundNode&) { return true; });
     }
     if (queries.empty()) {
@@ -160,7 +164,7 @@ void search_beam(const Plt& top, std::span<const RowView> rows, const SearchPara
       append(by_row[queries[i].row], answers[i]);
     }
     for (const std::uint32_t i : numbers) {
-      take(by_row[i], params.beam, ahead, found[i]);
+      take(by_row[i], params, ahead, found[i]);
     }
   }
 }
@@ -186,6 +190,7 @@ LabelsOfRows search_top(const Plt& top, std::span<const RowView> rows, const Sea
         break;
       }
       asked.beam *= kWiderBeam;
+      asked.beam_share = 0;
       for (const std::uint32_t i : numbers) {
         found[i] = start(top, rows[i], asked, scratch, number);
       }
@@ -203,15 +208,14 @@ LaterLabels search_top_later(const Plt& top, RowView x, const SearchParams& para
   assert(params.beam > 0 && params.beam <= kWidestAhead && params.filter == nullptr);
   TopRow row = start(top, x, params, scratch, 0);
   std::vector<ShardQuery> queries;
-  choose_beam(row.open, params.beam);
+  choose_beam(row.open, params);
   ask(row, 0, top.subtrees(), queries, [](const FoundNode&) { return true; });
-  return [row = std::move(row), beam = params.beam,
-          answers = top.subtrees().ask({&x, 1}, queries, params, true)]() mutable {
+  return [row = std::move(row), params, answers = top.subtrees().ask({&x, 1}, queries, params, true)]() mutable {
     ShardFound all;
     for (const ShardFound& one : answers()) {
       append(all, one);
     }
-    take(all, beam, true, row);
+    take(all, params, true, row);
     return std::move(row.found).sorted();
   };
 }

@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kCandidates = 20;  // from the tree, and as many from the memory, unless k is larger
 constexpr std::size_t kBeam = 16;        // of the search for the first candidates, which need not be the exact top 20
 constexpr std::size_t kBeamOfMany = 10;  // the same for each of several trees, which propose different candidates
+constexpr Real kBeamShare = 0.03F;       // of the best node of a level; below it, no precision is gained (measured)
 constexpr std::size_t kUnlimited = 100;  // initial number from each, if all labels above a threshold are requested
 constexpr std::size_t kGrowth = 4;       // then multiplied by this, as long as new candidates are above the threshold
 constexpr std::size_t kSurePlaces = 10;  // this many best candidates keep their ranks when more candidates are added
@@ -117,7 +118,9 @@ SearchParams LabelRanker::tree_search(const Forest& forest, std::size_t n, std::
 }
 
 SearchParams LabelRanker::first_tree_search(const Forest& forest, const LabelFilter* shown, std::size_t beam) {
-  return tree_search(forest, kCandidates, beam, shown);
+  SearchParams params = tree_search(forest, kCandidates, beam, shown);
+  params.beam_share = beam > 0 ? Real{0} : kBeamShare;
+  return params;
 }
 
 void LabelRanker::add_candidate(LabelId label, Real probability, Scratch& scratch) const {

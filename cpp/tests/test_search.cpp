@@ -65,6 +65,34 @@ std::vector<ScoredLabel> found_by(const Plt& model, RowView x, const SearchParam
   return search(model, x, params, scratch);
 }
 
+/// A beam search without any shortcut.
+std::vector<ScoredLabel> plain_beam_search(const Plt& model, RowView x, const SearchParams& params) {
+  NodeScratch scratch;
+  std::vector<ScoredLabel> labels;
+  std::vector<ScoredNode> level{{LabelTree::kRoot, model.root_probability(x, scratch)}};
+  while (!level.empty()) {
+    std::vector<ScoredNode> next;
+    for (const ScoredNode& parent : level) {
+      const auto probabilities = model.child_probabilities(parent.node, x, scratch);
+      for (std::size_t i = 0; i < probabilities.size(); ++i) {
+        const ScoredNode child{model.tree().children(parent.node)[i], parent.probability * probabilities[i]};
+        if (model.tree().is_leaf(child.node)) {
+          labels.push_back({model.tree().node(child.node).label, child.probability});
+        } else {
+          next.push_back(child);
+        }
+      }
+    }
+    std::sort(next.begin(), next.end(), more_probable);
+    next.resize(std::min(params.beam, next.size()));
+    std::erase_if(next, [least = next.empty() ? 0 : params.beam_share * next[0].probability](const ScoredNode& node) {
+      return node.probability < least;
+    });
+    level = std::move(next);
+  }
+  return best_of(labels, params);
+}
+
 /// Rows that the model has not seen.
 std::vector<StreamExample> questions() {
   Random random(1234);
@@ -158,6 +186,25 @@ TEST("a beam as wide as the tree is exact") {
       CHECK(found_by(model, question.row(), params) == brute_force(model, question.row(), params));
     }
   }
+}
+
+TEST("a beam leaves out nodes that are much less probable than the best of their level") {
+  const Plt model = trained(make_params(Policy::kBestGreedy, 3, 5, test::arow(0.1F)), 1, 300);
+  std::size_t n_fewer = 0;
+  for (const StreamExample& question : questions()) {
+    for (const std::size_t beam : {1U, 4U, 30U}) {
+      const auto all = found_by(model, question.row(), {.beam = beam});
+      for (const Real share : {0.0F, 0.1F, 0.7F, 1.0F}) {
+        for (const std::size_t top_k : {0U, 3U}) {
+          const SearchParams params{.top_k = top_k, .beam = beam, .beam_share = share};
+          const auto found = found_by(model, question.row(), params);
+          CHECK(found == plain_beam_search(model, question.row(), params));
+          n_fewer += top_k == 0 && found.size() < all.size() ? 1 : 0;
+        }
+      }
+    }
+  }
+  CHECK(n_fewer > 0);
 }
 
 TEST("a narrow beam finds some labels, with the correct probabilities and in order") {

@@ -160,6 +160,8 @@ std::vector<SearchParams> questions() {
       params.threshold = threshold;
       params.beam = beam;
       result.push_back(params);
+      params.beam_share = 0.3F;
+      result.push_back(params);
     }
   }
   return result;
