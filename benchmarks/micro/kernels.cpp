@@ -99,6 +99,7 @@ void learn_all(SiblingBlock& block, std::span<const FeatureId> features, const L
                BlockScratch& scratch) {
   const std::vector<std::uint32_t> positives{0};
   for_each_example(features, [&](RowView x) {
+    block.score(x, scratch);
     if (block.find_step(x, 1, positives, params, scratch)) {
       block.take_step(x, params, scratch);
     }

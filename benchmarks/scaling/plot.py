@@ -41,7 +41,7 @@ def draw(figures: dict[str, Points], out: Path) -> None:
     if plt is None or not figures:
         return
     figure, axes = plt.subplots(
-        3, len(figures), figsize=(4 * len(figures), 8), sharex="col", layout="constrained", squeeze=False
+        3, len(figures), figsize=(4 * len(figures), 8), sharex="col", sharey="row", layout="constrained", squeeze=False
     )
     for (cost, memory, cell), (growing, points) in zip(axes.T, figures.items(), strict=True):
         x = column(points, growing)
@@ -51,13 +51,20 @@ def draw(figures: dict[str, Points], out: Path) -> None:
             scale = points[0]["learn_late_us"] / points[0]["depth"]
             depths = [scale * depth for depth in column(points, "depth")]
             cost.plot(x, depths, ":", color=GREY, label="like the tree's depth")
-        memory.plot(x, column(points, "memory_mb"), "^-", color=GREEN, label="trained state")
-        cell.plot(x, column(points, "bytes_per_cell"), "D-", color=PURPLE, label="trees")
+        memory.plot(x, column(points, "memory_mb"), "^-", color=GREEN)
+        cell.plot(x, column(points, "bytes_per_cell"), "D-", color=PURPLE)
         across = "linear" if growing == "features" else "log"
-        cost.set(xscale=across, ylim=(0, None), ylabel="CPU µs per example", title=f"growing {TITLES[growing]}")
-        memory.set(ylabel="memory in MB", **({"ylim": (0, None)} if growing == "features" else {"yscale": "log"}))
-        cell.set(ylabel="bytes per cell", xlabel=TITLES[growing], ylim=(0, None))
+        cost.set(xscale=across, yscale="log", title=f"growing {TITLES[growing]}")
+        memory.set(yscale="log")
+        cell.set(xlabel=TITLES[growing], ylim=(0, 20))
         finish(cost, memory, cell)
+    for axis, name in zip(axes[:, 0], ("CPU µs per example", "memory in MB", "bytes per cell of the trees"), strict=True):
+        axis.set(ylabel=name)
+    for axis, ticks in ((axes[0, 0], (30, 100, 300, 1000)), (axes[1, 0], (100, 1000, 10_000))):
+        least, most = axis.get_ylim()
+        axis.set_yticks([tick for tick in ticks if least < tick < most], minor=False)
+        axis.yaxis.set_major_formatter("{x:,.0f}")
+        axis.yaxis.set_minor_formatter("")
     figure.savefig(out / "scaling.svg", metadata={"Date": None})
     plt.close(figure)
 
@@ -112,7 +119,8 @@ def finish(*axes: Any) -> None:
     """Add grids and legends."""
     for axis in axes:
         axis.grid(alpha=0.3)
-        axis.legend(frameon=False, fontsize="small")
+        if axis.get_legend_handles_labels()[0]:
+            axis.legend(frameon=False)
 
 
 if __name__ == "__main__":
