@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from oplt import OnlinePLT
 from oplt.client import Client
 from oplt.service.examples import decode
 from oplt.service.journal import Journal
@@ -247,3 +249,15 @@ def test_what_cannot_be_served(tmp_path: Path, arguments: list[str], code: int, 
         command, capture_output=True, text=True, check=False, timeout=PATIENCE, cwd=tmp_path
     )
     assert (done.returncode, message in done.stderr, "Traceback" in done.stderr) == (code, True, False), done.stderr
+
+
+def test_a_server_that_cannot_listen_leaves_the_model_alone(tmp_path: Path) -> None:
+    model = tmp_path / "m.oplt"
+    OnlinePLT().save(model)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        for arguments in ([model], [tmp_path / "new.oplt", "--new", "text"]):
+            command = [sys.executable, "-m", "oplt", "serve", *map(str, arguments), "--port", str(port)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)  # noqa: S603
+            assert "the server cannot listen at this address" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["m.oplt"]
