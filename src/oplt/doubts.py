@@ -213,7 +213,7 @@ class LabelDoubts:
         split = [text for text, parts in joined.items() if all(known[piece] or piece in here for piece in parts)]
         if 2 * len(split) >= len(joined) and (len(split) > 2 or len(split) == len(joined)):
             why = f"{number_of(len(split), 'label')} with {separator!r} could be split into other labels"
-        elif len(joined) >= max(_FEWEST, 4 * self._n_plain) and _recombine(list(joined.values())):
+        elif len(joined) >= max(_FEWEST, min(4 * self._n_plain, len(pieces))) and _recombine(list(joined.values())):
             split = list(joined)
             why = f"{number_of(len(joined), 'label')} with {separator!r} share their parts"
         else:
