@@ -130,6 +130,15 @@ def test_a_list_that_is_a_text_is_told(label: str) -> None:
         learn([label, "bird"])
 
 
+@pytest.mark.parametrize("label", ["NaN", "nan", "None", "null", "N/A"])
+def test_a_missing_value_is_told(label: str) -> None:
+    with warns("label-is-missing-value") as told:
+        learn(["cat", label, "None"])
+    assert f"the label {label!r} looks like a missing value, but is treated as a label" in str(told[0].message)
+    with no_warning():
+        learn(["none", "Nan", "NULL island", "na"])
+
+
 def test_a_number_and_its_text_are_told() -> None:
     with warns("labels-of-two-types") as told:
         learn([1, "1", 2])

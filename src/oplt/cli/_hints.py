@@ -27,6 +27,7 @@ HINTS: dict[str, str] = {
     "format-not-writable": f"Pass --to with one of {', '.join(name for name in FORMATS if name != 'parquet')}.",
     "indicator-as-list": "Write the names or numbers of the labels that apply.",
     "label-is-a-list": "Use lists in JSON, or separate the labels by ; in CSV.",
+    "label-is-missing-value": "If it means that there is no label, use an empty list in JSON, or an empty cell in CSV.",
     "labels-joined": "If these are several labels, pass --separator for CSV and TSV, or use lists in JSONL.",
     "labels-missing": "If the labels have another name, pass --labels-column.",
     "model-of-another-kind": "Update the full model from which it was made, or train a new one with oplt train.",
