@@ -127,7 +127,9 @@ def test_a_follower_equals_its_leader_and_takes_its_place(tmp_path: Path) -> Non
             assert client.model(fingerprint=True)["fingerprint"] == expected
             assert copy.model(fingerprint=True)["fingerprint"] == expected
             refused = httpx.post(f"{follower.url}/v1/learn", json={"features": {"a": 1.0}, "labels": ["x"]})
-            assert (refused.status_code, refused.json()["error"]["code"]) == (503, "is-follower")
+            assert (refused.status_code, refused.json()["error"]["code"]) == (409, "is-follower")
+            assert "Send examples to its leader" in refused.text
+            assert "retry-after" not in refused.headers
             follower.kill()
         client.learn_many(pairs[700:800], batch=20)
         with process(*arguments, log=tmp_path / "log2") as follower, Client(follower.url) as copy:
