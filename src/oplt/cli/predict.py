@@ -251,7 +251,7 @@ def _predict(
                 bar.show(reader.share_read, f"{reader.n_examples:,} examples")
     for name in sorted(unseen):
         note(f"--keep {name}: no example has a value in this field.")
-    report_bad_lines(reader.skipped.count, reader.skipped.errors)
+    report_bad_lines(reader.skipped.count, reader.skipped.errors, reader.n_examples)
 
 
 def _at_a_terminal(kind: str | None, data: DataOptions) -> DataOptions:
