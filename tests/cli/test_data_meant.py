@@ -154,6 +154,10 @@ def test_an_empty_name_is_not_the_present_folder(
     error = refused(*words, code=2)
     assert f"{says}the file name is empty. Is a shell variable unset?" in error
     assert "this is a folder" in refused("train", ".", "--model", "n.oplt")
+    folder = tmp_path / "models"
+    folder.mkdir()
+    hint = f"this is a folder, but a file is needed. Pass a file name, such as {folder}/tags.oplt"
+    assert hint in refused("train", data, "--model", folder)
 
 
 def test_what_is_read_is_not_replaced(tmp_path: Path) -> None:

@@ -239,6 +239,7 @@ def test_tokens_are_required_beyond_the_loopback_address(tmp_path: Path) -> None
     ("arguments", "code", "message"),
     [
         (["none.oplt"], 1, "no such file"),
+        (["."], 1, "does not hold a served model. Pass a file name, such as tags.oplt"),
         (["a.oplt", "b/a.oplt", "--new", "text"], 2, "two models are called 'a'"),
         (["a.oplt", "--tls-cert", os.devnull], 2, "belong together"),
         (["a.oplt", "b.oplt", "--follow", "http://127.0.0.1:9"], 2, "single MODEL"),

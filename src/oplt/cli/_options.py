@@ -353,6 +353,9 @@ def check_target(path: Path, *, force: bool, is_model: bool = False, inputs: Ite
     if path.is_file() and any(Path(read).is_file() and path.samefile(read) for read in inputs):
         msg = f"{path} is an input of this command and would be overwritten by its output: choose another name"
         raise WrongUsageError(msg)
+    if path.is_dir() and is_model:
+        msg = f"{path}: this is a folder, but a file is needed. Pass a file name, such as {path / 'tags.oplt'}"
+        raise WrongDataError(msg)
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if path.is_file() and not force:

@@ -72,7 +72,7 @@ def prepare_folder(model: Path) -> Path:
                 "not-a-model-file",
                 "the folder does not hold a served model",
                 where=str(model),
-                hint="Pass a model file.",
+                hint=f"Pass a file name, such as {model / 'tags.oplt'}.",
             )
         return model
     folder = model.with_name(model.name + SUFFIX)
