@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from oplt.cli._console import COMMAND_LINE, WrongDataError, WrongUsageError
+from oplt.cli._console import COMMAND_LINE, DATA_OR_TEXT, WrongDataError, WrongUsageError
 from oplt.cli._hints import FORMATS
 from oplt.wording import briefly
 
@@ -77,7 +77,7 @@ class Command(click.Command):
     """A command whose help groups options in sections, the most important first."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Refuse empty file names, which would mean the current directory."""
+        """Refuse empty file names, which would mean the current directory, and remember what may be a text."""
         empty = {""} if "." in ctx.meta.get(COMMAND_LINE, []) else {"", Path()}
         for param in self.get_params(ctx):
             given = ctx.params.get(param.name or "")
@@ -86,6 +86,8 @@ class Command(click.Command):
                 name = param.opts[0] if isinstance(param, click.Option) else param.make_metavar(ctx)
                 msg = f"{name}: the file name is empty. Is a shell variable unset?"
                 raise WrongUsageError(msg)
+        if "text" in ctx.params:
+            ctx.meta[DATA_OR_TEXT] = ctx.params.get("data_path")
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
