@@ -47,6 +47,7 @@ build: $(VENV)/package  ## Build the package into .venv.
 .PHONY: demo
 demo: build  ## Watch a model learn from a stream in which new labels keep appearing.
 	$(BIN)/oplt demo
+	@echo && echo "These commands need oplt on the path: run  . $(BIN)/activate  first."
 
 .PHONY: test
 test: build $(VENV)/tests test-cpp  ## Build, then run the C++ tests, the Python tests, the examples of the docstrings, the README and docs/.

@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: The oplt developers
 # SPDX-License-Identifier: MIT
-"""Detection of likely mistakes in labels: several labels in one name, or one label in two types. Each warns once.
+"""Detection of likely mistakes in labels: several labels in one name, one label in two types, or a missing value.
+
+Each warns once.
 
 A name with a comma may be a single name ("Smith, John"), so a warning needs evidence: the pieces of such names are
 labels themselves, or they recombine as the items of lists do, sometimes first, sometimes last.
@@ -26,6 +28,8 @@ from oplt.wording import briefly, number_of
 __all__ = ["LabelDoubts", "looks_like_list", "warn"]
 
 SEPARATORS = ("|", ";", ",")
+
+_MISSING = {"NaN", "nan", "None", "null", "N/A"}  # what programs write if there is no value
 
 _MOST = 4096  # maximum number of labels that are examined in one call, and that are remembered
 _LONGEST = 200  # characters of a label; longer labels cost too much to examine
@@ -137,6 +141,7 @@ class LabelDoubts:
         if len(self._kinds) > 1:
             self._look_at_types(distinct)
         if texts:
+            self._look_at_missing(texts)
             self._look_at_lists(texts)
             self._look_at_separators(texts, is_due=is_due)
         if is_due:
@@ -180,6 +185,15 @@ class LabelDoubts:
                 "Convert all labels to one type.",
             )
 
+    def _look_at_missing(self, texts: list[str]) -> None:
+        found = next((text for text in texts if text in _MISSING), None)
+        if found is not None:
+            self._tell(
+                "label-is-missing-value",
+                f"the label {found!r} looks like a missing value, but is treated as a label",
+                "If it means that there is no label, remove it: an example without labels has the labels [].",
+            )
+
     def _look_at_lists(self, texts: list[str]) -> None:
         if "label-is-a-list" in self._told:
             return
@@ -213,7 +227,7 @@ class LabelDoubts:
         split = [text for text, parts in joined.items() if all(known[piece] or piece in here for piece in parts)]
         if 2 * len(split) >= len(joined) and (len(split) > 2 or len(split) == len(joined)):
             why = f"{number_of(len(split), 'label')} with {separator!r} could be split into other labels"
-        elif len(joined) >= max(_FEWEST, 4 * self._n_plain) and _recombine(list(joined.values())):
+        elif len(joined) >= max(_FEWEST, min(4 * self._n_plain, len(pieces))) and _recombine(list(joined.values())):
             split = list(joined)
             why = f"{number_of(len(joined), 'label')} with {separator!r} share their parts"
         else:

@@ -126,7 +126,7 @@ def writing(name: str, target: object, model: Path, texts: Path) -> list[object]
 @pytest.mark.parametrize("name", ["train", "learn", "predict", "progressive", "convert"])
 def test_a_target_that_cannot_be(tmp_path: Path, texts: Path, model: Path, name: str) -> None:
     told = refused(*writing(name, tmp_path, model, texts))
-    assert told == f"{tmp_path}: this is a folder, but a file is needed"
+    assert told.startswith(f"{tmp_path}: this is a folder, but a file is needed")
     told = refused(*writing(name, tmp_path / "no" / "x", model, texts))
     assert told == f"{tmp_path}/no: there is no such folder"
     told = refused(*writing(name, "/proc/x", model, texts))

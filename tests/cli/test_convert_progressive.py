@@ -96,7 +96,9 @@ def test_progressive_goes_on_with_a_model(tmp_path: Path, texts: Path, model: Pa
 
 
 def test_progressive_prints_lines_where_nobody_watches(texts: Path) -> None:
-    lines = run("progressive", texts, "--every", 100).stdout.splitlines()
+    result = run("progressive", texts, "--every", 100)
+    assert result.output.index("(tail, torso, head: ") < result.output.index("examples/s")
+    lines = result.stdout.splitlines()
     assert lines[0].split()[:3] == ["examples", "labels", "P@1"]
     assert [line.split()[0] for line in lines[1:]] == ["100", "200"]
     assert len({len(line) for line in lines}) == 1  # columns are aligned with their names

@@ -154,6 +154,10 @@ def test_an_empty_name_is_not_the_present_folder(
     error = refused(*words, code=2)
     assert f"{says}the file name is empty. Is a shell variable unset?" in error
     assert "this is a folder" in refused("train", ".", "--model", "n.oplt")
+    folder = tmp_path / "models"
+    folder.mkdir()
+    hint = f"this is a folder, but a file is needed. Pass a file name, such as {folder}/tags.oplt"
+    assert hint in refused("train", data, "--model", folder)
 
 
 def test_what_is_read_is_not_replaced(tmp_path: Path) -> None:
@@ -188,3 +192,24 @@ def test_numbers_that_are_too_large_are_told_as_such(tmp_path: Path) -> None:
         assert "must be finite" in error
     data = write(tmp_path / "x.jsonl", '{"features": {"a": 1}, "label": "x", "weight": 1e400}\n')
     assert "too large" in refused("train", data, "--model", tmp_path / "m.oplt")
+
+
+def test_a_row_with_too_many_cells(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("text,labels\na,x\nb,c,y\n" + "d,z\n" * 8)
+    hint = "Quote cells that contain the delimiter, or pass --on-error skip. A quote may have been left open before."
+    assert refused("train", path, "--model", tmp_path / "m.oplt").endswith(hint)
+    skipped = run("train", path, "--model", tmp_path / "m.oplt", "--on-error", "skip").stderr
+    assert "Quote cells that contain the delimiter. A quote may have been left open before." in skipped
+    path.write_text('text,labels\na,x\n"b,y\n')
+    assert "Close it, or pass --on-error skip." in refused("train", path, "--model", tmp_path / "n.oplt")
+
+
+@pytest.mark.parametrize(("n_bad", "is_told"), [(3, False), (4, True)])
+def test_many_skipped_lines_are_told(tmp_path: Path, n_bad: int, *, is_told: bool) -> None:
+    data = write(tmp_path / "t.csv", "text,labels\n" + "a,x\nb,y\n" * 4 + "c,d,e\n" * n_bad)
+    target = tmp_path / "m.oplt"
+    trained = run("train", data, "--model", target, "--on-error", "skip", "--passes", 2).stderr
+    predicted = run("predict", target, data, "--on-error", "skip").stderr
+    for said in (trained, predicted):
+        assert ("Warning: 4 of 12 lines (33%) were skipped. Check the errors above." in said) == is_told

@@ -79,7 +79,7 @@ def test_xmlc(tmp_path: Path, line: str, message: str) -> None:
     ],
 )
 def test_tables(tmp_path: Path, table: str, message: str) -> None:
-    assert refused("train", "-", "--format", "csv", "--model", tmp_path / "m.oplt", given=table) == message
+    assert refused("train", "-", "--format", "csv", "--model", tmp_path / "m.oplt", given=table).startswith(message)
 
 
 def test_a_column_of_numbers_that_is_missing_is_named(tmp_path: Path) -> None:

@@ -36,6 +36,23 @@ def test_what_is_asked_for_is_answered(texts: Path, model: Path) -> None:
     assert any(len(line["labels"]) < 2 for line in found)
 
 
+def test_one_text_can_be_passed(model: Path, tmp_path: Path) -> None:
+    expected = run("predict", model, "--format", "text", "-k", 2, given="Topic1-2 word\n").stdout
+    assert run("predict", model, "--text", "Topic1-2 word", "-k", 2).stdout == expected
+    assert json_lines(run("predict", model, "--text", "two\nlines", "--keep", "text").stdout)[0]["text"] == "two\nlines"
+    run("predict", model, "--text", "Topic1-2 word", "-k", 2, "--out", tmp_path / "out.jsonl")
+    assert (tmp_path / "out.jsonl").read_text() == expected
+    message = "--text cannot be combined with DATA: pass either a text or a file"
+    assert refused("predict", model, "data.jsonl", "--text", "a", code=2) == message
+
+
+@pytest.mark.parametrize("command", ["predict", "explain"])
+@pytest.mark.parametrize("text", ["printer jam", "printer/jam", "printer jam " * 30])
+def test_a_text_that_is_passed_as_a_file(command: str, text: str, model: Path) -> None:
+    assert refused(command, model, text).endswith(". If it is a text, pass it with --text")
+    assert "--text" not in refused(command, "no model", "--text", text)
+
+
 def test_labels_can_be_allowed_and_denied(tmp_path: Path, texts: Path, model: Path) -> None:
     X = [x for x, _, _ in files.read(texts).examples()]
     some = list(OnlinePLT.load(model).labels)[::2]

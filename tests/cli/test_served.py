@@ -13,7 +13,7 @@ from oplt.cli import _served
 from oplt.service.examples import Example
 from oplt.service.folder import SUFFIX, prepare_folder
 from tests.cli.running import learnt, refused, run, write_texts
-from tests.service.running import learn_all, served
+from tests.service.running import PATIENCE, learn_all, served
 
 
 @pytest.fixture
@@ -60,6 +60,19 @@ def test_a_served_file_is_not_updated(words: str, instead: str, model: Path, new
     assert f". {instead}" in error
     assert str(newest) in error
     assert model.read_bytes() == before
+
+
+def test_what_the_newest_snapshot_lacks_is_said(model: Path, texts: Path) -> None:
+    example = Example(text="The badge reader is dead", labels=["building"])
+    told = "That snapshot lacks the last 2 records of the journal; to write a newer one, send POST /v1/snapshots to the"
+    with served(prepare_folder(model), snapshot_at_end=False) as running:
+        learn_all(running, [example, example])
+        assert told in run("inspect", model).stderr
+    assert told in run("inspect", model).stderr
+    assert told in refused("learn", model, texts)
+    with served(prepare_folder(model)) as running:
+        running.learner.when_learned(3).result(PATIENCE)
+    assert "lacks the last" not in run("inspect", model).stderr
 
 
 def test_a_copy_is_updated_from_the_newest_snapshot(model: Path, newest: Path, texts: Path) -> None:

@@ -42,7 +42,14 @@ def test_the_thresholds_are_those_of_the_library(dev: Path, model: Path, options
     after = OnlinePLT.load(model)  # it can still learn
     assert after.thresholds == expected
     assert after.snapshot().with_thresholds(None).fingerprint() == before.fingerprint()
-    assert f"Saved in {model}. Now: oplt predict {model}" in result.stderr
+    assert f"Saved in {model}. Now: oplt predict {model} new.jsonl --threshold tuned" in result.stderr
+
+
+def test_the_proposed_command_reads_the_same_columns(tmp_path: Path, model: Path) -> None:
+    table = tmp_path / "dev.csv"
+    table.write_text("Title,Tags\nTopic1-2,label 1\nTopic2-1,label 2\n")
+    said = run("tune", model, table, "--text-column", "Title", "--labels-column", "Tags", "--precision", 0.001).stderr
+    assert f"Now: oplt predict {model} new.csv --text-column Title --threshold tuned" in said
 
 
 def test_a_table_tells_what_was_chosen(tmp_path: Path, dev: Path, model: Path) -> None:

@@ -179,8 +179,64 @@ def test_columns_of_a_table_are_no_fields(http: httpx.Client) -> None:
     row = {"Subject": "Printer", "Body": "It jams"}
     for body in (row, {"examples": [row]}):
         message = http.post("/v1/predict", json=body).json()["error"]["message"]
-        assert "unknown field `Subject`" in message
+        assert message.startswith("there is no field `Subject`")
         assert message.endswith(". A text goes into `text`: join several columns with a blank")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "says"),
+    [
+        (
+            "/v1/learn",
+            {"text": "a", "label": "x"},
+            "there is no field `label`; did you mean `labels`? Use the fields `text`, `features`, `labels`, `weight`,"
+            " `key` and `examples`",
+        ),
+        ("/v1/learn", {"examples": [{"text": "a"}]}, "`examples[0]` lacks the field `labels`"),
+        ("/v1/learn", {"text": "a", "labels": "x"}, '`labels` must be a list, got "x"'),
+        ("/v1/learn", {"text": "a", "labels": [1.5]}, "`labels[0]` must be an integer or a string, got 1.5"),
+        ("/v1/learn", {"text": "a", "labels": [], "key": ""}, '`key` must have at least 1 character, got ""'),
+        ("/v1/learn", {"features": {"a": "x"}, "labels": []}, "`features[...]` must be a number, got a string"),
+        ("/v1/learn", {"features": [["a"]], "labels": []}, '`features[0]` must have exactly 2 items, got ["a"]'),
+        ("/v1/predict", {"text": "a", "k": 0}, "`k` must be an integer of at least 1, got 0"),
+        ("/v1/predict", {"text": "a", "threshold": 2}, "`threshold` must be a number of at most 1.0, got 2"),
+        ("/v1/predict", [], "the body must be an object, got []"),
+        (
+            "/v1/predict",
+            {"examples": [{"text": "a", "k": 1}]},
+            "there is no field `k` in `examples[0]`. Use the fields",
+        ),
+        ("/v1/labels", {"kind": "add"}, "the body lacks the field `label`"),
+        ("/v1/labels", {"kind": "add", "label": "x", "othr": "y"}, "there is no field `othr`; did you mean `other`?"),
+        ("/v1/labels", {"kind": "ad", "label": "x"}, "`kind` must be one of the values that GET /openapi/"),
+        ("/v1/forget", {"positions": [0]}, "`positions[0]` must be an integer of at least 1"),
+        ("/v1/forget", b"", "the body is empty. Send a JSON object with the field `positions`"),
+        ("/v1/labels", b"", "the body is empty. Send a JSON object with the fields `kind`, `label`, `other`"),
+        ("/v1/predict", b"", "the body is empty. Send a JSON object with the fields `text`, `features`, `examples`"),
+        ("/v1/predict", b'{"text"', "the body is not complete JSON"),
+        ("/v1/labels", b"{]", "the body is not valid JSON: "),
+        ("/v1/learn/stream", b'{"text": "a"}', "line 1: the line lacks the field `labels`"),
+        ("/v1/model", {}, "this address does not take POST. Use GET"),
+        ("/predict", {}, "there is no such address. GET /openapi/openapi.json lists all addresses"),
+    ],
+)
+def test_errors_say_what_to_send(http: httpx.Client, path: str, body: Any, says: str) -> None:
+    kind = "application/x-ndjson" if path.endswith("stream") else "application/json"
+    content = body if isinstance(body, bytes) else json.dumps(body)
+    answer = http.post(path, content=content, headers={"content-type": kind})
+    assert answer.json()["error"]["message"].startswith(says)
+
+
+def test_errors_about_parameters_and_headers_say_what_to_send(http: httpx.Client) -> None:
+    assert '"`limit` must be an integer of at least 1, got \\"0\\""' in http.get("/v1/labels?limit=0").text
+    missing = "Missing required query parameter 'label' for path /v1/labels/one"
+    assert http.get("/v1/labels/one").json()["error"]["message"] == missing
+    assert "this address does not take GET. Use POST" in http.get("/v1/predict").text
+    for path, body in (("/v1/learn", EXAMPLES[0]), ("/v1/forget", {"positions": [1]})):
+        answer = http.post(path, json=body, headers={"idempotency-key": "k" * 101})
+        assert answer.json()["error"]["message"] == "Idempotency-Key must have 1 to 100 visible ASCII characters"
+    form = http.post("/v1/predict", content="{}", headers={"content-type": "text/plain"}).text
+    assert "must be application/json, got text/plain. Pass the header content-type: application/json, as curl" in form
 
 
 def test_other_bad_bodies(http: httpx.Client, model: ServedModel) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from oplt import OnlinePLT
 from oplt.client import Client
 from oplt.service.examples import decode
 from oplt.service.journal import Journal
@@ -125,7 +127,9 @@ def test_a_follower_equals_its_leader_and_takes_its_place(tmp_path: Path) -> Non
             assert client.model(fingerprint=True)["fingerprint"] == expected
             assert copy.model(fingerprint=True)["fingerprint"] == expected
             refused = httpx.post(f"{follower.url}/v1/learn", json={"features": {"a": 1.0}, "labels": ["x"]})
-            assert (refused.status_code, refused.json()["error"]["code"]) == (503, "is-follower")
+            assert (refused.status_code, refused.json()["error"]["code"]) == (409, "is-follower")
+            assert "Send examples to its leader" in refused.text
+            assert "retry-after" not in refused.headers
             follower.kill()
         client.learn_many(pairs[700:800], batch=20)
         with process(*arguments, log=tmp_path / "log2") as follower, Client(follower.url) as copy:
@@ -235,6 +239,7 @@ def test_tokens_are_required_beyond_the_loopback_address(tmp_path: Path) -> None
     ("arguments", "code", "message"),
     [
         (["none.oplt"], 1, "no such file"),
+        (["."], 1, "does not hold a served model. Pass a file name, such as tags.oplt"),
         (["a.oplt", "b/a.oplt", "--new", "text"], 2, "two models are called 'a'"),
         (["a.oplt", "--tls-cert", os.devnull], 2, "belong together"),
         (["a.oplt", "b.oplt", "--follow", "http://127.0.0.1:9"], 2, "single MODEL"),
@@ -247,3 +252,15 @@ def test_what_cannot_be_served(tmp_path: Path, arguments: list[str], code: int, 
         command, capture_output=True, text=True, check=False, timeout=PATIENCE, cwd=tmp_path
     )
     assert (done.returncode, message in done.stderr, "Traceback" in done.stderr) == (code, True, False), done.stderr
+
+
+def test_a_server_that_cannot_listen_leaves_the_model_alone(tmp_path: Path) -> None:
+    model = tmp_path / "m.oplt"
+    OnlinePLT().save(model)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        for arguments in ([model], [tmp_path / "new.oplt", "--new", "text"]):
+            command = [sys.executable, "-m", "oplt", "serve", *map(str, arguments), "--port", str(port)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)  # noqa: S603
+            assert "the server cannot listen at this address" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["m.oplt"]

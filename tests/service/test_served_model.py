@@ -15,7 +15,7 @@ from oplt.errors import InvalidInputError, ModelFormatError
 from oplt.labels import LabelOperation
 from oplt.service.errors import BusyError, JournalError, NotFoundError, RefusedError
 from oplt.service.examples import Example, decode
-from oplt.service.folder import prepare_folder
+from oplt.service.folder import prepare_folder, start_empty
 from oplt.service.served_model import ServedModel
 from tests.service.running import PATIENCE, learn_all, new_folder, served, stream, twin_of, until
 
@@ -326,6 +326,18 @@ def test_a_replaced_model_file_is_not_ignored(tmp_path: Path) -> None:
         prepare_folder(tmp_path / "none.oplt")
     with pytest.raises(ModelFormatError):
         prepare_folder(tmp_path)
+
+
+def test_a_model_file_that_is_created_beside_the_folder_of_a_new_model_is_not_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "model.oplt"
+    folder = start_empty(path, texts=False)
+    assert prepare_folder(path) == start_empty(path, texts=False) == folder
+    twin_of(EXAMPLES[:10]).save(path)
+    with pytest.raises(
+        RefusedError, match="was created after an empty model was started in model.oplt.served"
+    ) as refused:
+        prepare_folder(path)
+    assert refused.value.code == "model-replaced"
 
 
 def test_a_position_that_is_never_learned_ends_with_the_server(tmp_path: Path) -> None:

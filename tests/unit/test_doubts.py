@@ -69,6 +69,23 @@ def test_labels_that_are_all_joined_are_told() -> None:
         learn(joined[::7])
 
 
+TAGS = ["vpn", "network", "wifi", "printer", "mail", "login", "badge", "laptop", "screen"]
+
+
+def test_joined_labels_beside_single_ones_are_told_if_they_consist_of_a_few_pieces() -> None:
+    joined = [", ".join(pair) for pair in permutations(TAGS, 2)][::3]  # 24 of them, but 3 of the tags never occur alone
+    with warns("labels-joined") as told:
+        learn([*TAGS[:6], *joined, *(f"other {i}" for i in range(30))] * 5)
+    assert "24 labels with ',' share their parts" in str(told[0].message)
+
+
+def test_names_are_not_told_however_often_their_parts_recur() -> None:
+    families, first_names = [f"family {i}" for i in range(15)], [f"name {i}" for i in range(12)]
+    names = [f"{family}, {name}" for family in families for name in first_names]
+    with no_warning():
+        learn([*names, *(f"town {i}" for i in range(30))])
+
+
 def test_single_examples_are_looked_at() -> None:
     model = OnlinePLT()
     with warns("labels-joined"):
@@ -111,6 +128,15 @@ def test_names_with_commas_are_not_told_even_if_some_consist_of_labels() -> None
 def test_a_list_that_is_a_text_is_told(label: str) -> None:
     with warns("label-is-a-list"):
         learn([label, "bird"])
+
+
+@pytest.mark.parametrize("label", ["NaN", "nan", "None", "null", "N/A"])
+def test_a_missing_value_is_told(label: str) -> None:
+    with warns("label-is-missing-value") as told:
+        learn(["cat", label, "None"])
+    assert f"the label {label!r} looks like a missing value, but is treated as a label" in str(told[0].message)
+    with no_warning():
+        learn(["none", "Nan", "NULL island", "na"])
 
 
 def test_a_number_and_its_text_are_told() -> None:

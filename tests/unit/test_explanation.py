@@ -313,6 +313,14 @@ def test_labels_without_a_leaf_and_hidden_ones() -> None:
     assert model.explain("The dog barks", "dog").label == "cat"
 
 
+def test_the_number_of_examples_since_the_last_one_is_counted_in_words() -> None:
+    model = OnlinePLT(features="text")
+    model.learn_many(["it purrs", "it barks", "it barks again"], ["cat", "dog", "dog"])
+    assert "1 example, the last one 2 examples ago" in model.explain("it purrs", "cat").to_text()
+    model.learn_one("it purrs", ["cat"])
+    assert "2 examples, the last one 1 example ago" in model.explain("it barks", "dog").to_text()
+
+
 def test_a_described_label_of_an_untrained_model() -> None:
     model = OnlinePLT()
     model.labels.add("cow", features={"moos": 1.0})

@@ -186,6 +186,7 @@ def test_columns_of_numbers() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
+        ("Text,b\n1,2\n", "there is neither 'labels' nor 'label', got the columns 'Text', 'b' (delimited by ',')"),
         ("a,b\n1,2\n", "the stream, line 1: there is no column 'text', got the columns 'a', 'b' (delimited by ',')"),
         ("text,b\n1,2\n", "there is neither 'labels' nor 'label', got the columns 'text', 'b' (delimited by ',')"),
         (
@@ -202,10 +203,14 @@ def test_a_table_that_lacks_columns(text: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ("a,b,c", "line 3: the row has 3 cells, but the table has 2 columns"),
+        ("a,b,c", "line 3: the row has 3 cells, but the table has 2 columns. Quote cells that contain the"),
         ('"a"b,c', "the stream, line 3: a delimiter must follow a quoted cell, got 'b,c'"),
         ('"a,c', "line 3: a quote is opened and never closed: '\"a,c"),
-        ("a,x;;y", "the stream, line 3: label 1 must be a non-empty string or an integer, got an empty string"),
+        (
+            "a,x;;y",
+            "the stream, line 3: the cell has a separator ';' without a label before or after it, got 'x;;y'. Remove"
+            " the separator. A row without labels has an empty cell.",
+        ),
     ],
 )
 def test_a_wrong_row_of_a_table(row: str, reason: str) -> None:

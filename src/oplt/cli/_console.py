@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMMAND_LINE",
+    "DATA_OR_TEXT",
     "INTERRUPTED",
     "PIPE_CLOSED",
     "UNUSABLE",
@@ -52,6 +53,7 @@ INTERRUPTED = 130  # 128 + the number of the signal, as in shells
 PIPE_CLOSED = 141
 
 COMMAND_LINE = "oplt.command-line"
+DATA_OR_TEXT = "oplt.data-or-text"  # the DATA of a command that also takes --text
 _QUIET = "oplt.quiet"
 
 
@@ -262,9 +264,17 @@ def _of_system(error: OSError) -> str:
     if not error.filename:
         return error.strerror or str(error)
     path = Path(os.fsdecode(error.filename))
+    advice = _if_text(path)
     if isinstance(error, IsADirectoryError):
         return f"{path}: this is a folder, but a file is needed"
     if isinstance(error, FileNotFoundError) and path.parent.is_dir():
         near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=1, cutoff=0.8)
-        return f"{path}: there is no such file" + (f"; did you mean {path.with_name(near[0])}?" if near else "")
-    return f"{path}: {error.strerror}"
+        return f"{path}: there is no such file" + (f"; did you mean {path.with_name(near[0])}?" if near else advice)
+    return f"{path}: {error.strerror}{advice}"
+
+
+def _if_text(path: Path) -> str:
+    """Advise those who pass a text where a command takes a file."""
+    context = click.get_current_context(silent=True)
+    may_be = context is not None and context.meta.get(DATA_OR_TEXT) == str(path)
+    return ". If it is a text, pass it with --text" if may_be else ""

@@ -18,6 +18,8 @@ _GIVE_FORMAT = f"Pass --format with one of {', '.join(FORMATS)}."
 
 # Hints by error code. For codes not listed here, the library's own hint is shown.
 HINTS: dict[str, str] = {
+    "cells-and-columns-differ": "Quote cells that contain the delimiter, or pass --on-error skip. A quote may have been"
+    " left open before.",
     "column-missing": "Pass --text-column, or --feature-columns for numbers; the first line must name the columns.",
     "description-not-valid": 'Pass a file with a line {"kind": "add", "label": ..., "features": {...}} to apply.',
     "columns-differ": "The data must have the same columns as the training data.",
@@ -27,9 +29,11 @@ HINTS: dict[str, str] = {
     "format-not-writable": f"Pass --to with one of {', '.join(name for name in FORMATS if name != 'parquet')}.",
     "indicator-as-list": "Write the names or numbers of the labels that apply.",
     "label-is-a-list": "Use lists in JSON, or separate the labels by ; in CSV.",
+    "label-is-missing-value": "If it means that there is no label, use an empty list in JSON, or an empty cell in CSV.",
     "labels-joined": "If these are several labels, pass --separator for CSV and TSV, or use lists in JSONL.",
     "labels-missing": "If the labels have another name, pass --labels-column.",
     "model-of-another-kind": "Update the full model from which it was made, or train a new one with oplt train.",
+    "quote-not-closed": "Close it, or pass --on-error skip. A quote inside a quoted cell is written twice.",
     "text-and-features": "Pass --use text or --use features.",
     "text-missing": "Pass --text-column or --features-column.",
     "texts-not-forgettable": "Train a new model without these examples. If it is to forget further ones, train it"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from oplt.cli._console import COMMAND_LINE, WrongDataError, WrongUsageError
+from oplt.cli._console import COMMAND_LINE, DATA_OR_TEXT, WrongDataError, WrongUsageError
 from oplt.cli._hints import FORMATS
 from oplt.wording import briefly
 
@@ -77,7 +77,7 @@ class Command(click.Command):
     """A command whose help groups options in sections, the most important first."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Refuse empty file names, which would mean the current directory."""
+        """Refuse empty file names, which would mean the current directory, and remember what may be a text."""
         empty = {""} if "." in ctx.meta.get(COMMAND_LINE, []) else {"", Path()}
         for param in self.get_params(ctx):
             given = ctx.params.get(param.name or "")
@@ -86,6 +86,8 @@ class Command(click.Command):
                 name = param.opts[0] if isinstance(param, click.Option) else param.make_metavar(ctx)
                 msg = f"{name}: the file name is empty. Is a shell variable unset?"
                 raise WrongUsageError(msg)
+        if "text" in ctx.params:
+            ctx.meta[DATA_OR_TEXT] = ctx.params.get("data_path")
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -353,6 +355,9 @@ def check_target(path: Path, *, force: bool, is_model: bool = False, inputs: Ite
     if path.is_file() and any(Path(read).is_file() and path.samefile(read) for read in inputs):
         msg = f"{path} is an input of this command and would be overwritten by its output: choose another name"
         raise WrongUsageError(msg)
+    if path.is_dir() and is_model:
+        msg = f"{path}: this is a folder, but a file is needed. Pass a file name, such as {path / 'tags.oplt'}"
+        raise WrongDataError(msg)
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if path.is_file() and not force:

@@ -95,9 +95,9 @@ class _Lines(_Plain):
 
     def show(self, report: Report, pace: Pace) -> None:
         if not self._begun:
+            note("(tail, torso, head: recall on rare, medium-frequency and frequent labels)")
             names = ("examples", "labels", "P@1", f"P@1 of {self._window:,}", "new labels", "tail", "torso", "head")
             click.echo("  ".join(f"{name:>{_width(name)}}" for name in (*names, "examples/s")))
-            note("(tail, torso, head: recall on rare, medium-frequency and frequent labels)")
             self._begun = True
         recalls = [_share(bucket.recall) for bucket in (report.tail, report.torso, report.head)]
         cells = {

@@ -7,16 +7,18 @@ Without these checks, a command would silently answer without it, or change a fi
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import click
 
 from oplt.cli._console import WrongDataError, note
+from oplt.wording import number_of
 
 __all__ = ["check_served", "note_if_served"]
 
-_SUFFIX = ".served"  # as in `oplt.service.folder`, which a test checks; repeated so that commands start quickly
+# This name and those of files are as in `oplt.service`, which tests check; repeated so that commands start quickly.
+_SUFFIX = ".served"
 
 # What to do instead, by command.
 _INSTEAD = {
@@ -34,7 +36,7 @@ def note_if_served(model: Path) -> None:
     server = "oplt predict --server URL, or " if click.get_current_context().info_name == "predict" else ""
     note(
         f"Note: {model} was served, and what the server has learned since is in {_folder(model)}, not in this file."
-        f" Use {server}the newest snapshot, {snapshot}."
+        f" Use {server}the newest snapshot, {snapshot}.{_what_lacks(snapshot)}"
     )
 
 
@@ -72,7 +74,7 @@ def _expect_not_served(model: Path) -> None:
     advice = f"{instead}update a copy: pass {snapshot} as MODEL, and --out FILE."
     raise WrongDataError(
         f"{model}: oplt serve has taken over this model, and keeps what it has learned in {_folder(model)}; changes"
-        f" to this file would not reach it. {advice[0].upper()}{advice[1:]}"
+        f" to this file would not reach it. {advice[0].upper()}{advice[1:]}{_what_lacks(snapshot)}"
     )
 
 
@@ -86,6 +88,29 @@ def _newest_snapshot(model: Path) -> Path | None:
         files = (path.with_suffix(".oplt") for path in (_folder(model) / "snapshots").glob("*.json"))
         return max((path for path in files if path.is_file()), default=None)  # positions are padded with zeros
     return None
+
+
+def _what_lacks(snapshot: Path) -> str:
+    """Say what the journal has after a snapshot, and how to get a newer one; nothing if it is up to date."""
+    n = _last_position(snapshot.parent.parent / "journal.sqlite") - int(snapshot.stem)
+    if n <= 0:
+        return ""
+    return (
+        f" That snapshot lacks the last {number_of(n, 'record')} of the journal; to write a newer one, send"
+        " POST /v1/snapshots to the server. If it is not running, start oplt serve and stop it again once it is ready."
+    )
+
+
+def _last_position(journal: Path) -> int:
+    """Return the position of the last record; 0 if there is none, or if the journal cannot be read."""
+    import sqlite3  # imported lazily because few models are served
+
+    with (
+        suppress(sqlite3.Error, OSError),
+        closing(sqlite3.connect(f"{journal.absolute().as_uri()}?mode=ro", uri=True)) as file,
+    ):
+        return int(file.execute("SELECT max(position) FROM records").fetchone()[0] or 0)
+    return 0
 
 
 def _is_journal_of(folder: Path, source: str) -> bool:

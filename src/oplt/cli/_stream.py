@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
     from oplt.files import Batch, Reader
     from oplt.predictor import Predictor
 
-__all__ = ["STANDARD_INPUT", "Stream", "expect_kind", "expect_taken", "report_bad_lines", "takes"]
+__all__ = ["STANDARD_INPUT", "Stream", "expect_kind", "expect_taken", "prediction", "report_bad_lines", "takes"]
 
 STANDARD_INPUT = "-"
 
 _SHOWN = 5  # bad lines
+_MANY = 1 / 3  # a share of the lines that is probably skipped by mistake
+_SKIP = ", or pass --on-error skip"  # a hint that is pointless if they are skipped
 _BATCH = 2048  # examples: few enough for smooth progress bars and punctual checkpoints
 
 
@@ -40,6 +43,7 @@ class Stream:
     def __init__(self, paths: tuple[str, ...], data: DataOptions, *, passes: int = 1, skip: int = 0) -> None:
         _check_paths(paths, passes)
         self.n_bad = 0
+        self._n_good = 0
         self.is_first_pass = True
         self._errors: list[InvalidInputError] = []
         self._paths = paths
@@ -76,6 +80,7 @@ class Stream:
                 if number == 0:
                     n_of_a_pass += self._reader.n_examples
                     self.n_bad += self._reader.skipped.count
+                    self._n_good = n_of_a_pass
                     self._errors += self._reader.skipped.errors
                 self._reader = None
                 self._n_done += self._size
@@ -113,15 +118,24 @@ class Stream:
 
     def report_bad_lines(self) -> None:
         """Report how many lines were skipped, and the errors of the first ones."""
-        report_bad_lines(self.n_bad, self._errors)
+        report_bad_lines(self.n_bad, self._errors, self._n_good)
 
 
-def report_bad_lines(n_bad: int, errors: list[InvalidInputError]) -> None:
-    """Report how many lines were skipped, and the errors of the first ones."""
+def report_bad_lines(n_bad: int, errors: list[InvalidInputError], n_good: int) -> None:
+    """Report how many lines were skipped, and the errors of the first ones. Warn if they are many of all lines."""
     if n_bad:
-        shown = [message_of(error) for error in errors[:_SHOWN]]
+        shown = [message_of(error).replace(_SKIP, "") for error in errors[:_SHOWN]]
         more = f"\n  and {n_bad - len(shown)} more" if n_bad > len(shown) else ""
         note(f"Skipped {number_of(n_bad, 'invalid line')}:\n  " + "\n  ".join(shown) + more)
+    n = n_bad + n_good
+    if n_bad >= _MANY * n > 0:
+        note(f"Warning: {n_bad:,} of {number_of(n, 'line')} ({n_bad / n:.0%}) were skipped. Check the errors above.")
+
+
+def prediction(model: Path, paths: tuple[str, ...], data: DataOptions, *further: str) -> str:
+    """Write the command that predicts new examples of the same form."""
+    new = STANDARD_INPUT if paths[0] == STANDARD_INPUT else "new" + "".join(Path(paths[0]).suffixes[-2:])
+    return shlex.join(["oplt", "predict", str(model), new, *data.words(), *further])
 
 
 def _name(path: str) -> str:

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import io
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
@@ -65,6 +67,7 @@ _BATCH = 1024  # examples: few enough for `| head`, many enough for all threads
     type=click.IntRange(min=1),
     help="Predict at most N labels per example.  [default: 5, or no limit with --threshold]",
 )
+@click.option("--text", metavar="TEXT", help="Predict labels for this text, instead of the examples of DATA.")
 @threshold_option("Predict only labels with at least this probability.")
 @click.option(
     "--beam",
@@ -116,6 +119,7 @@ def command(
     model_path: Path | None,
     data_path: str | None,
     k: int | None,
+    text: str | None,
     threshold: Any,
     beam: int | None,
     allow: Path | None,
@@ -131,14 +135,15 @@ def command(
 ) -> None:
     """Predict labels for examples.
 
-    DATA is a file, or - for standard input, which is the default. Labels in DATA are ignored.
+    DATA is a file, or - for standard input, which is the default; --text replaces it. Labels in DATA are ignored.
 
     \b
+      oplt predict tags.oplt --text "Heap overflow in Linux"
       oplt predict tags.oplt new.jsonl > tagged.jsonl
       oplt predict tags.oplt new.csv -k 10 --threshold 0.2
       oplt predict tags.oplt new.csv --threshold tuned
       oplt predict tags.oplt new.csv --allow security-tags.txt
-      echo "Heap overflow in Linux" | oplt predict tags.oplt --format text
+      head -n 9 texts.txt | oplt predict tags.oplt --format text
       oplt predict tags.oplt new.csv --keep id,text --out tagged.csv
       tail -f log.jsonl | oplt predict tags.oplt
       oplt predict --server http://127.0.0.1:8000 new.jsonl
@@ -157,6 +162,11 @@ def command(
         path = data_path or STANDARD_INPUT
     else:
         path = _data_for_server(model_path, data_path, k, threshold)
+    if text is not None:
+        if path != STANDARD_INPUT:
+            msg = "--text cannot be combined with DATA: pass either a text or a file"
+            raise WrongUsageError(msg)
+        path, data = "--text", _OneText(text=text, keep=data.keep)
     if out is not None:
         check_target(out, force=force, inputs=[*([model_path] if model_path else []), path])
     if server is None and model_path is not None:
@@ -167,6 +177,20 @@ def command(
         question: dict[str, Any] = {"threshold": threshold, "allow": allowed, "deny": denied}
         question |= {} if beam is None else {"beam": beam}
         _predict(source, path, data, out, answers, lambda batch: source.predict(batch, k, **question))
+
+
+@dataclass(frozen=True)
+class _OneText(DataOptions):
+    """Reads one text, which was passed on the command line."""
+
+    text: str = ""
+
+    def read(self, path: str, *, with_labels: bool = True, batch: int | None = None) -> Reader:  # noqa: ARG002
+        """Read it as if it were the line of a file."""
+        from oplt.files import read
+
+        line = io.BytesIO(json.dumps({"text": self.text}).encode())
+        return read(line, format="jsonl", columns=self.columns(with_labels=with_labels))
 
 
 class _Local:
@@ -251,7 +275,7 @@ def _predict(
                 bar.show(reader.share_read, f"{reader.n_examples:,} examples")
     for name in sorted(unseen):
         note(f"--keep {name}: no example has a value in this field.")
-    report_bad_lines(reader.skipped.count, reader.skipped.errors)
+    report_bad_lines(reader.skipped.count, reader.skipped.errors, reader.n_examples)
 
 
 def _at_a_terminal(kind: str | None, data: DataOptions) -> DataOptions:

@@ -94,7 +94,7 @@ def command(models: tuple[str, ...], host: str, port: int, **options: Any) -> No
     file or the folder may be given. The server stops on SIGTERM or Ctrl-C, after writing a snapshot.
     """
     try:
-        from oplt.service.server import Address, expect_tokens, run
+        from oplt.service.server import Address, expect_tokens, listen, run
         from oplt.service.settings import ServingSettings
         from oplt.service.tokens import Tokens
     except ModuleNotFoundError as error:
@@ -115,12 +115,14 @@ def command(models: tuple[str, ...], host: str, port: int, **options: Any) -> No
     tokens = None if options["tokens"] is None else Tokens(options["tokens"])
     address = Address(host, port, options["tls_cert"], options["tls_key"])
     expect_tokens(address, tokens)
-    with ExitStack() as stack:
+    # The address comes first: if it is taken, no model has been taken over.
+    with listen(address) as listening, ExitStack() as stack:
         served = {}
         for name, path in named.items():
             served[name] = _opened(name, path, settings, options, stack)
             stack.callback(served[name].close)
-        run(served, address, tokens=tokens, on_start=lambda url: note(f"Serving {', '.join(served)} at {url}"))
+        started = f"Serving {', '.join(served)} at "
+        run(served, address, listening, tokens=tokens, on_start=lambda url: note(f"{started}{url}"))
     note("Stopped.")
 
 

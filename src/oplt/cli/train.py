@@ -27,7 +27,7 @@ from oplt.cli._options import (
 from oplt.cli._progress import Bar, bytes_as_text
 from oplt.cli._served import check_served
 from oplt.cli._settings import ModelOptions, model_options
-from oplt.cli._stream import STANDARD_INPUT, Stream
+from oplt.cli._stream import STANDARD_INPUT, Stream, prediction
 
 __all__ = ["command"]
 
@@ -113,16 +113,10 @@ def command(
     updater, stream = training.updater, training.stream
     stream.report_bad_lines()
     note(updater.summary())
-    now = shlex.join(["oplt", "predict", str(target), _new(data_paths[0]), *data.words()])
-    note(f"Saved in {target} ({bytes_as_text(target.stat().st_size)}). Now: {now}")
+    note(f"Saved in {target} ({bytes_as_text(target.stat().st_size)}). Now: {prediction(target, data_paths, data)}")
     if as_json:
         print_json({"model": str(target), **updater.values(), "left_out": stream.n_bad})
     exit_if_unusable(updater.model, stream.n_bad)
-
-
-def _new(path: str) -> str:
-    """Suggest a name for a file of new examples."""
-    return "-" if path == STANDARD_INPUT else "new" + "".join(Path(path).suffixes[-2:])
 
 
 class _Training:

@@ -22,7 +22,7 @@ from oplt.cli._options import (
 )
 from oplt.cli._progress import Bar
 from oplt.cli._served import check_served
-from oplt.cli._stream import Stream, expect_kind
+from oplt.cli._stream import Stream, expect_kind, prediction
 from oplt.plt import PLT
 from oplt.thresholds import FLOOR, Thresholds, Tuner
 from oplt.wording import number_of
@@ -106,7 +106,7 @@ def command(
         print_json({"model": str(target), **counts, "thresholds": chosen.to_dict(), "measures": measures})
     else:
         _print(tuner, chosen)
-    note(f"Saved in {target}. Now: oplt predict {target} new.jsonl --threshold tuned")
+    note(f"Saved in {target}. Now: {prediction(target, data_paths, data, '--threshold', 'tuned')}")
 
 
 def _print(tuner: Tuner, chosen: Thresholds) -> None:

@@ -154,7 +154,9 @@ def _memory(memory: Memory, n: int) -> list[str]:
 def _since(memory: Memory) -> str:
     if memory.n_examples == 0:
         return "none of the label"
-    return "the last one just learned" if memory.n_since == 0 else f"the last one {memory.n_since:,} examples ago"
+    if memory.n_since == 0:
+        return "the last one just learned"
+    return f"the last one {number_of(memory.n_since, 'example')} ago"
 
 
 def _memory_row(each: MemoryFeature) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ class _Table:
     def check(self, number: int, problems: Problems, delimiter: str) -> None:
         """Reject a table that lacks a required column."""
         columns, names = self._columns, self._names
-        got = f"the columns {', '.join(map(repr, names))} (delimited by {delimiter!r})"
+        got = f"the columns {', '.join(map(repr, self._given))} (delimited by {delimiter!r})"
         twice = first_repeated(names)
         if twice is not None:
             problems.fatal("field-twice", f"the column {twice!r} occurs twice", line=number, got=got)
@@ -100,7 +100,12 @@ class _Table:
         """Make an example from the cells of a row."""
         if len(found) != len(self._names):
             row, table = number_of(len(found), "cell"), number_of(len(self._names), "column")
-            raise InvalidInputError("cells-and-columns-differ", f"the row has {row}, but the table has {table}")
+            raise InvalidInputError(
+                "cells-and-columns-differ",
+                f"the row has {row}, but the table has {table}",
+                hint="Quote cells that contain the delimiter, or pass on_error='skip'. A quote may have been left open"
+                " before.",
+            )
         fields: dict[str, Any] = {
             name: cell for name, cell in zip(self._names, found, strict=True) if name in self._wanted
         }
@@ -136,6 +141,13 @@ class _Table:
         parts = [part.strip() for part in cell.split(self._columns.separator)]
         if len(parts) == 1:
             self._doubts.look_at(cell)
+        elif "" in parts:
+            raise InvalidInputError(
+                "name-not-valid",
+                f"the cell has a separator {self._columns.separator!r} without a label before or after it",
+                got=briefly(cell),
+                hint="Remove the separator. A row without labels has an empty cell.",
+            )
         else:
             self._doubts.forget()
         return [] if parts == [""] else parts
@@ -273,7 +285,11 @@ def _quoted(text: str, position: int, record: str) -> tuple[str, int]:
         end = text.find('"', end)
         if end < 0:
             opened = repr(record[position : position + 20])
-            raise InvalidInputError("quote-not-closed", f"a quote is opened and never closed: {opened}")
+            raise InvalidInputError(
+                "quote-not-closed",
+                f"a quote is opened and never closed: {opened}",
+                hint="Close it, or pass on_error='skip'. A quote inside a quoted cell is written twice.",
+            )
         if not text.startswith('""', end):
             return text[position + 1 : end].replace('""', '"'), end + 1
         end += 2

@@ -13,6 +13,7 @@ from litestar.exceptions import HTTPException, ValidationException
 from litestar.openapi.datastructures import ResponseSpec
 
 from oplt.errors import InvalidInputError, InvalidParameterError, OpltError
+from oplt.service.bodies import UNKNOWN, explained
 from oplt.service.errors import (
     BusyError,
     ForbiddenError,
@@ -23,7 +24,9 @@ from oplt.service.errors import (
 )
 from oplt.service.structs import ErrorAnswer, ErrorDetails
 
-__all__ = ["ERRORS", "HANDLERS", "described", "error_body"]
+__all__ = ["ERRORS", "HANDLERS", "KEY_RULE", "described", "error_body"]
+
+KEY_RULE = "Idempotency-Key must have 1 to 100 visible ASCII characters"  # no other header is checked
 
 _log = logging.getLogger(__name__)
 _RETRY_AFTER = "1"  # seconds
@@ -86,8 +89,6 @@ def _answer(status: int, code: str, message: str, headers: dict[str, str] | None
 
 def described(error: Exception) -> tuple[int, str, str, dict[str, str]]:
     """Return the status, code, message and headers of the answer to an error, and log those that are our own."""
-    if isinstance(error, msgspec.MsgspecError):
-        return 400, "request-not-valid", f"{error}{_hint(str(error))}", {}
     if isinstance(error, RecursionError):
         return 400, "request-not-valid", "the request is nested too deeply", {}
     if not isinstance(error, OpltError):
@@ -101,25 +102,42 @@ def described(error: Exception) -> tuple[int, str, str, dict[str, str]]:
     return status, error.code, f"{error.what}. Try again later.", {"Retry-After": _RETRY_AFTER}
 
 
-def _hint(message: str) -> str:
-    """Tell those who send the columns of a table what to send instead."""
-    return ". A text goes into `text`: join several columns with a blank" if "unknown field" in message else ""
-
-
 def _of_error(_: Request[Any, Any, Any], error: Exception) -> Response[Any]:
     return _answer(*described(error))
 
 
-def _of_framework(_: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
-    message = error.detail or "the request is not valid"
-    if isinstance(error, ValidationException) and isinstance(error.extra, list):
-        found = [f"{one.get('key', 'body')}: {one.get('message')}" for one in error.extra if isinstance(one, dict)]
-        message = "; ".join(found) or message
+def _of_framework(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
     if error.status_code >= 500:
         _log.error("answered %d: %s", error.status_code, error)
         return _answer(error.status_code, "internal-error", "the server failed; its log says why")
     headers = {name: value for name, value in (error.headers or {}).items() if name.lower() == "allow"}
+    message = _said(request, error, headers)
     return _answer(error.status_code, _CODES.get(error.status_code, "request-refused"), message, headers)
+
+
+def _said(request: Request[Any, Any, Any], error: HTTPException, headers: dict[str, str]) -> str:
+    """Reword the message of the framework."""
+    if error.status_code == 404:
+        return "there is no such address. GET /openapi/openapi.json lists all addresses, such as /v1/predict"
+    if error.status_code == 405:
+        methods = sorted({method.strip() for value in headers.values() for method in value.split(",")} - {"OPTIONS"})
+        return f"this address does not take {request.method}. Use {' or '.join(methods)}"
+    if error.status_code != 400:
+        return error.detail or "the request is not valid"
+    field = request.route_handler.parsed_data_field
+    wanted = field.annotation if field is not None else None
+    if not isinstance(error, ValidationException) or not isinstance(error.extra, list):
+        return explained(error.detail, wanted)
+    return "; ".join(_explained(request, wanted, **one) for one in error.extra)
+
+
+def _explained(request: Request[Any, Any, Any], wanted: Any, *, message: str, key: str = "", source: str = "") -> str:
+    if message == "'data'":  # a KeyError of the framework
+        return explained("", wanted)
+    if source == "header":
+        return KEY_RULE
+    sent = request.query_params if source == "query" else UNKNOWN
+    return explained(message if key in ("", "data") else f"{message} - at `$.{key}`", wanted, sent)
 
 
 HANDLERS: dict[Any, Any] = {HTTPException: _of_framework, Exception: _of_error}

@@ -15,8 +15,10 @@ from typing import Any
 
 import msgspec
 
+from oplt.errors import InvalidInputError
 from oplt.service.access import allowed
-from oplt.service.answers import described, error_body
+from oplt.service.answers import KEY_RULE, described, error_body
+from oplt.service.bodies import parsed
 from oplt.service.routes.learning import answer_learn
 from oplt.service.routes.predicting import answer_predict
 from oplt.service.served_model import ServedModel
@@ -51,10 +53,10 @@ class Direct:
 
     def _add(self, base: str, template: str, model: ServedModel, pool: Executor) -> None:
         async def learn(body: bytes, headers: dict[bytes, bytes], who: str) -> Any:
-            return await answer_learn(model, _LEARN.decode(body), pool, key=_key(headers), who=who)
+            return await answer_learn(model, parsed(_LEARN, body), pool, key=_key(headers), who=who)
 
         async def predict(body: bytes, _: dict[bytes, bytes], __: str) -> Any:
-            return await answer_predict(model, _PREDICT.decode(body), pool)
+            return await answer_predict(model, parsed(_PREDICT, body), pool)
 
         self._routes[f"{base}/learn"] = ("learn", f"{template}/learn", learn, None)
         self._routes[f"{base}/predict"] = ("predict", f"{template}/predict", predict, model.monitor.latencies.add)
@@ -99,8 +101,7 @@ def _key(headers: dict[bytes, bytes]) -> str | None:
     if key is None:
         return None
     if not _KEY.fullmatch(key):
-        msg = "Idempotency-Key must have 1 to 100 visible ASCII characters"
-        raise msgspec.ValidationError(msg)
+        raise InvalidInputError("request-not-valid", KEY_RULE)
     return key.decode()
 
 

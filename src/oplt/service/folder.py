@@ -28,11 +28,11 @@ SUFFIX = ".served"
 
 
 class _Source(msgspec.Struct):
-    """The model file that a folder was made from."""
+    """The model file that a folder was made from, or that did not exist then."""
 
     path: str
-    bytes: int
-    mtime_ns: int
+    bytes: int | None = None
+    mtime_ns: int | None = None
 
 
 class Folder:
@@ -72,7 +72,7 @@ def prepare_folder(model: Path) -> Path:
                 "not-a-model-file",
                 "the folder does not hold a served model",
                 where=str(model),
-                hint="Pass a model file.",
+                hint=f"Pass a file name, such as {model / 'tags.oplt'}.",
             )
         return model
     folder = model.with_name(model.name + SUFFIX)
@@ -94,27 +94,33 @@ def start_empty(model: Path, *, texts: bool) -> Path:
     folder = model.with_name(model.name + SUFFIX)
     store = SnapshotStore(folder / "snapshots")
     if not store.list() and not (folder / "journal.sqlite").exists():  # a crash may have left an unfinished folder
+        _note_source(folder, model, None)
         new = OnlinePLT(features="text" if texts else None)
         store.save(new.snapshot(), 0)
     return folder
 
 
-def _note_source(folder: Path, model: Path, status: os.stat_result) -> None:
-    source = _Source(str(model.resolve()), status.st_size, status.st_mtime_ns)
+def _note_source(folder: Path, model: Path, status: os.stat_result | None) -> None:
+    source = _Source(str(model.resolve()))
+    if status is not None:
+        source.bytes, source.mtime_ns = status.st_size, status.st_mtime_ns
     with replacing(folder / "source.json") as file:
         file.write(msgspec.json.encode(source))
 
 
 def _expect_source(folder: Path, model: Path, status: os.stat_result) -> None:
-    """Refuse to go on if the model file was replaced, since one of the two would be ignored."""
+    """Refuse to go on if the model file was replaced or created, since one of the two would be ignored."""
     path = folder / "source.json"
     if not path.exists():
         return
     source = msgspec.json.decode(path.read_bytes(), type=_Source)
     if (source.bytes, source.mtime_ns) != (status.st_size, status.st_mtime_ns):
+        is_new = source.bytes is None
+        how = "was created after an empty model was started in" if is_new else "has changed since it was copied to"
         raise RefusedError(
             "model-replaced",
-            f"the model file has changed since {folder.name} was made from it",
+            f"the model file {how} {folder.name}",
             where=str(model),
-            hint=f"To continue with what was learned since, serve {folder} instead. To start anew, remove that folder.",
+            hint=f"To continue with what the server has learned, serve {folder} instead. To serve the model file,"
+            " remove that folder.",
         )

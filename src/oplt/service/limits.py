@@ -80,10 +80,12 @@ class Limits:
         if origin is not None and urlsplit(origin.decode("latin-1")).netloc.lower() != host.lower():
             return 403, "origin-not-allowed", "requests of other web sites are not allowed"
         kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
-        expected = "application/x-ndjson" if scope["path"].endswith(_STREAM) else "application/json"
+        is_stream = scope["path"].endswith(_STREAM)
+        expected = "application/x-ndjson" if is_stream else "application/json"
         has_body = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
         if kind != expected and (has_body or kind):  # what a form on a web site can send is not JSON
-            return 415, "content-type-not-json", f"the content type must be {expected}"
+            hint = f"Pass the header content-type: {expected}{'' if is_stream else ', as curl --json does'}"
+            return 415, "content-type-not-json", f"the content type must be {expected}, got {kind or 'none'}. {hint}"
         return None
 
     async def _run(self, scope: Any, receive: Any, send: Any) -> None:

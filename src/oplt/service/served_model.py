@@ -196,8 +196,11 @@ class ServedModel:
                 "learning-failed", "the model cannot learn at present", hint="The log of the server says why."
             )
         if self.leader is not None:
-            raise UnavailableError(
-                "is-follower", "this server follows another one and does not learn by itself", got=self.leader
+            raise RefusedError(
+                "is-follower",
+                "this server follows another one and does not learn by itself",
+                hint="Send examples to its leader, whose address GET /v1/model shows. If the leader is lost, make this"
+                " server a leader with oplt promote.",
             )
 
     def _expect_room(self, n: int) -> None:

@@ -22,7 +22,7 @@ from oplt.service.app import make_app
 from oplt.service.served_model import ServedModel
 from oplt.service.tokens import Tokens
 
-__all__ = ["Address", "expect_tokens", "is_loopback", "run"]
+__all__ = ["Address", "expect_tokens", "is_loopback", "listen", "run"]
 
 _log = logging.getLogger(__name__)
 _GRACE = 20  # seconds for requests that are being answered when the server is asked to stop
@@ -69,6 +69,7 @@ def expect_tokens(address: Address, tokens: Tokens | None) -> None:
 def run(
     served: Mapping[str, ServedModel],
     address: Address,
+    listening: socket.socket,
     *,
     tokens: Tokens | None = None,
     on_start: Callable[[str], None] = lambda _: None,
@@ -79,12 +80,12 @@ def run(
     ----------
     served
         The models by name, which are closed at the end.
-    address
-        Where to listen.
+    address, listening
+        Where to listen, and the socket that `listen` has made for it, which the caller closes.
     tokens
         Who may do what; required unless the address is the loopback one.
     on_start
-        Called with the URL as soon as the server listens.
+        Called with the URL as soon as the server answers.
     """
     expect_tokens(address, tokens)
     app = make_app(served, tokens=tokens)
@@ -104,16 +105,15 @@ def run(
         backlog=_BACKLOG,
         timeout_graceful_shutdown=_GRACE,
     )
-    with _bound(address) as listening:
-        on_start(address.url(listening.getsockname()[1]))
-        for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again at the end
-            with suppress(ValueError):  # not in the main thread
-                signal.signal(number, lambda *_: None)
-        try:
-            _Server(config, served).run(sockets=[listening])
-        finally:
-            for model in served.values():
-                model.close()
+    on_start(address.url(listening.getsockname()[1]))
+    for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again at the end
+        with suppress(ValueError):  # not in the main thread
+            signal.signal(number, lambda *_: None)
+    try:
+        _Server(config, served).run(sockets=[listening])
+    finally:
+        for model in served.values():
+            model.close()
 
 
 def _avoid_pauses() -> None:
@@ -127,13 +127,14 @@ def _avoid_pauses() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-def _bound(address: Address) -> socket.socket:
+def listen(address: Address) -> socket.socket:
+    """Take the address. Clients can connect from now on; they are answered as soon as the models are loaded."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((address.host, address.port))
-        listening.listen(_BACKLOG)  # so that clients can connect as soon as the address is announced
+        listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()
         raise InvalidParameterError(

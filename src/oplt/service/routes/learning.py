@@ -16,6 +16,7 @@ from litestar.params import JSONBody
 from oplt.errors import InvalidInputError, OpltError
 from oplt.service.access import who_asks
 from oplt.service.answers import ERRORS
+from oplt.service.bodies import parsed
 from oplt.service.errors import BusyError
 from oplt.service.examples import Example
 from oplt.service.routes._common import Key, Served, applied, in_thread
@@ -133,11 +134,9 @@ async def _batches(request: Request[Any, Any, Any], key: str | None) -> AsyncIte
 
 def _parsed(line: bytes, number: int) -> Example:
     try:
-        return _DECODER.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InvalidInputError(
-            "not-json", "the line is not an example", where=f"line {number}", got=str(error)
-        ) from None
+        return parsed(_DECODER, line, "the line")
+    except InvalidInputError as error:
+        raise InvalidInputError("not-json", error.what, where=f"line {number}") from None
 
 
 async def _lines(request: Request[Any, Any, Any]) -> AsyncIterator[bytes]:
