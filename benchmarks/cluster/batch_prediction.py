@@ -119,6 +119,8 @@ def measure(name: str, run: Callable[[Path, Path, int], list[Any]], path: Path, 
     is_equal = "yes" if pairs == expected else "NO"
     figures = f"{rss / n:,.0f} | {pss / n:,.0f} | {private / n:,.0f} | {pss:,.0f}"
     print(f"| {engine} | {n} | {is_equal} | {seconds:.1f} | {len(found) / seconds:,.0f} | {figures} |", flush=True)
+    if pairs != expected:
+        raise SystemExit("THE PREDICTIONS DIFFER")
 
 
 def main() -> None:

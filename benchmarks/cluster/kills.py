@@ -89,12 +89,18 @@ class Driver:
                 self.last = json.loads(line)
                 self.first = self.last[0] if self.first is None else self.first
 
-    def wait_until_ready(self) -> None:
-        """Wait for the first line."""
+    def wait_until_ready(self, acknowledged: int) -> None:
+        """Wait for the first line, and check that the model has the examples that were acknowledged."""
         while self.first is None:
-            if self.process.poll() is not None:
-                raise SystemExit("the process that learns has failed")
+            self.expect_alive()
             time.sleep(0.05)
+        if self.first < acknowledged:
+            raise SystemExit(f"{acknowledged} examples were acknowledged, but only {self.first} are left")
+
+    def expect_alive(self) -> None:
+        """Check that the process has not ended by itself."""
+        if self.process.poll() is not None:
+            raise SystemExit("the process that learns has failed")
 
     def kill(self) -> None:
         """Kill the process, and read what it has printed."""
@@ -106,7 +112,8 @@ class Driver:
         """Let it end, and return its last line."""
         if self.process.stdin is not None:
             self.process.stdin.close()
-        self.process.wait()
+        if self.process.wait(300) != 0:
+            raise SystemExit("the process that learns has failed")
         self._thread.join()
         return self.last
 
@@ -129,10 +136,9 @@ def main() -> None:
         driver = Driver(folder, cluster.address, options.shards)
         acknowledged = 0
         while sum(n_killed.values()) < options.kills:
-            driver.wait_until_ready()
-            if driver.first is None or driver.first < acknowledged:
-                raise SystemExit(f"{acknowledged} examples were acknowledged, but only {driver.first} are left")
+            driver.wait_until_ready(acknowledged)
             time.sleep(source.uniform(0.2, 2))
+            driver.expect_alive()
             pids = driver.last[1]
             if pids and source.random() < 0.5 * (1 + n_killed["router"] / (1 + sum(n_killed.values()))):
                 try:
@@ -145,13 +151,15 @@ def main() -> None:
                 acknowledged = driver.last[0]
                 n_killed["router"] += 1
                 driver = Driver(folder, cluster.address, options.shards)
-        driver.wait_until_ready()
+        driver.wait_until_ready(acknowledged)
         n_examples, fingerprint = driver.finish()
     expected = OnlinePLT(history=0, **SETTINGS)
     for number in range(n_examples // CHUNK):
         expected.learn_many(*chunk(number))
     verdict = "equal" if expected.fingerprint() == fingerprint else "DIFFERENT"
     print(f"killed {n_killed}; {n_examples} examples, {expected.n_labels} labels; fingerprints: {verdict}")
+    if verdict != "equal":
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":

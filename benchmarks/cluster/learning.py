@@ -191,7 +191,9 @@ def main() -> None:
                 print({k: round(v, 3) if isinstance(v, float) else v for k, v in found[-1].items()}, flush=True)
                 if options.out:
                     options.out.write_text(json.dumps(found, indent=1) + "\n")
-    print("one fingerprint" if len({one["fingerprint"] for one in found}) == 1 else "FINGERPRINTS DIFFER")
+    if len({one["fingerprint"] for one in found}) > 1:
+        raise SystemExit("FINGERPRINTS DIFFER")
+    print("one fingerprint")
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ class LocalShards:
         from oplt.cluster._placing import balanced  # imports Ray, which learning.py must start before
 
         subtrees = _core.cut(model._core)
-        placed = balanced(subtrees.memory_bytes, n)
+        placed = balanced(subtrees.sizes, n)
         self.shards = [_core.Shard(model._settings.to_core()) for _ in placed]
         for shard, positions in zip(self.shards, placed, strict=True):
             shard.add(subtrees.chosen(positions))
@@ -179,7 +179,9 @@ def main() -> None:
         found.append(figures)
         if options.out:
             options.out.write_text(json.dumps(found, indent=1) + "\n")
-    print("one fingerprint" if len({one["fingerprint"] for one in found}) == 1 else "FINGERPRINTS DIFFER")
+    if len({one["fingerprint"] for one in found}) > 1:
+        raise SystemExit("FINGERPRINTS DIFFER")
+    print("one fingerprint")
 
 
 if __name__ == "__main__":

@@ -58,7 +58,8 @@ def draw(figures: dict[str, Points], out: Path) -> None:
         memory.set(yscale="log")
         cell.set(xlabel=TITLES[growing], ylim=(0, 20))
         finish(cost, memory, cell)
-    for axis, name in zip(axes[:, 0], ("CPU µs per example", "memory in MB", "bytes per cell of the trees"), strict=True):
+    names = ("CPU µs per example", "memory in MB", "bytes per cell of the trees")
+    for axis, name in zip(axes[:, 0], names, strict=True):
         axis.set(ylabel=name)
     for axis, ticks in ((axes[0, 0], (30, 100, 300, 1000)), (axes[1, 0], (100, 1000, 10_000))):
         least, most = axis.get_ylim()

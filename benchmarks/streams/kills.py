@@ -48,6 +48,8 @@ def main() -> None:
             f" {found.distinct_predictions} predictions, {found.repeated_outputs} outputs repeated",
             flush=True,
         )
+        if found.unequal or not found.is_equal:
+            raise SystemExit("THE MODELS DIFFER")
 
 
 if __name__ == "__main__":

@@ -112,6 +112,8 @@ class _Connection:
         finally:
             lost.cancel()
             task.cancel()
+            # A client that is cancelled may raise an error of its own, which asyncio would print.
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def jetstream(self) -> Any:
         """Connect if necessary. A connection that was lost is not repaired: the caller starts again."""
