@@ -40,7 +40,8 @@ def draw(results: dict[str, Any], path: Path) -> None:
     for axis, (place, roof) in zip(axes, roofs.items(), strict=True):
         for operation, (line, _, way) in LINES.items():
             axis.axhline(roof[way], color=GREY, linestyle=line, linewidth=1)
-            axis.annotate(f"{way} {roof[way]:.0f} GB/s", (4, roof[way]), color=GREY, fontsize="small", va="bottom")
+            va = "bottom" if way == "update" else "top"  # the two may be close to each other
+            axis.annotate(f"{way} {roof[way]:.0f} GB/s", (4, roof[way]), color=GREY, fontsize="small", va=va)
             for kernels, (colour, marker) in STYLES.items():
                 points = [
                     (point["columns"], point["gb_per_s"])
