@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "blocks/kernel_steps.hpp"
 
-// Older versions of Clang do not know x86-64-v3.
-#if defined(__x86_64__) && defined(__GNUC__) && (!defined(__clang__) || __clang_major__ >= 18)
+#if defined(__x86_64__) && defined(__GNUC__)
 
 #include <immintrin.h>
 
@@ -14,6 +13,7 @@
 #include "base/half.hpp"
 #include "base/math.hpp"
 #include "blocks/lane_tables.hpp"
+#include "blocks/processor.hpp"
 
 namespace oplt {
 
@@ -183,7 +183,7 @@ inline MaskWord pack_bits(MaskWord bits, MaskWord mask) { return packed_bits(bit
 
 const Kernels* avx2_kernels() {
   static constexpr Kernels kAvx2 = make_kernels("avx2");
-  return __builtin_cpu_supports("x86-64-v3") != 0 ? &kAvx2 : nullptr;  // includes all targets of the pragma above
+  return has_avx2() ? &kAvx2 : nullptr;
 }
 
 }  // namespace oplt

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "blocks/kernel_steps.hpp"
 
-// Older versions of Clang do not know x86-64-v4.
-#if defined(__x86_64__) && defined(__GNUC__) && (!defined(__clang__) || __clang_major__ >= 18)
+#if defined(__x86_64__) && defined(__GNUC__)
 
 #include <immintrin.h>
 
@@ -11,6 +10,7 @@
 
 #include "base/half.hpp"
 #include "base/math.hpp"
+#include "blocks/processor.hpp"
 
 namespace oplt {
 
@@ -151,7 +151,7 @@ inline MaskWord pack_bits(MaskWord bits, MaskWord mask) { return _pext_u64(bits,
 
 const Kernels* avx512_kernels() {
   static constexpr Kernels kAvx512 = make_kernels("avx512");
-  return __builtin_cpu_supports("x86-64-v4") != 0 ? &kAvx512 : nullptr;  // includes all targets of the pragma above
+  return has_avx512() ? &kAvx512 : nullptr;
 }
 
 }  // namespace oplt
