@@ -262,7 +262,7 @@ void SiblingBlock::take_step(RowView x, const Rule& rule, Kernels::Step<Rule>* s
   }
   const std::uint32_t mask_words = rows_.mask_words();
   scratch.no_cells.assign(mask_words, 0);
-  bool changed = rows_.words(0) != scratch.base;  // the block has been copied since find_step()
+  bool changed = rows_.words(0) != scratch.base;  // the block has been copied since score()
   scratch.after.resize(x.size() * mask_words);
   MaskWord* after = scratch.after.data();
   std::size_t n_new_auxiliary = 0;

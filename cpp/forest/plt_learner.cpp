@@ -85,17 +85,22 @@ void PltLearner::learn(Plt& plt, std::span<const Example> batch, std::span<const
 
 ChildProbabilities PltLearner::child_probabilities(const Plt& plt, RowView x) {
   return [this, &plt, x](NodeId v) {
-    if (n_scored_ == scored_.size()) {
-      scored_.emplace_back();
+    const BlockId block = (*plt.block_of_)[v];
+    std::size_t i = 0;
+    while (i < n_scored_ && scored_[i].block != block && scored_[i].block != kNone) {
+      ++i;
     }
-    Scored& scored = scored_[n_scored_++];
-    scored.block = (*plt.block_of_)[v];
+    n_scored_ = std::max(n_scored_, i + 1);
+    scored_.resize(std::max(scored_.size(), n_scored_));
+    Scored& scored = scored_[i];
+    scored.block = block;
     steps_.ready(scored.block);
     return plt.child_probabilities(v, x, scored.scratch);
   };
 }
 
-/// Updates a block on an example, now if the policy has just scored it, which is half of the work, else later.
+/// Updates a block on an example: immediately if the policy has just scored the block (scoring is half of the work),
+/// otherwise deferred.
 void PltLearner::update(BlockId block, const Example& example, std::span<const std::uint32_t> positives) {
   for (std::size_t i = 0; i < n_scored_; ++i) {
     if (scored_[i].block == block) {

@@ -216,8 +216,8 @@ def test_columns_of_a_table_are_no_fields(http: httpx.Client) -> None:
         ("/v1/predict", b'{"text"', "the body is not complete JSON"),
         ("/v1/labels", b"{]", "the body is not valid JSON: "),
         ("/v1/learn/stream", b'{"text": "a"}', "line 1: the line lacks the field `labels`"),
-        ("/v1/model", {}, "this address does not take POST. Use GET"),
-        ("/predict", {}, "there is no such address. GET /openapi/openapi.json lists all addresses"),
+        ("/v1/model", {}, "/v1/model does not accept POST. Use GET"),
+        ("/predict", {}, "there is no address /predict. GET /openapi/openapi.json lists all addresses"),
     ],
 )
 def test_errors_say_what_to_send(http: httpx.Client, path: str, body: Any, says: str) -> None:
@@ -231,7 +231,7 @@ def test_errors_about_parameters_and_headers_say_what_to_send(http: httpx.Client
     assert '"`limit` must be an integer of at least 1, got \\"0\\""' in http.get("/v1/labels?limit=0").text
     missing = "Missing required query parameter 'label' for path /v1/labels/one"
     assert http.get("/v1/labels/one").json()["error"]["message"] == missing
-    assert "this address does not take GET. Use POST" in http.get("/v1/predict").text
+    assert "/v1/predict does not accept GET. Use POST" in http.get("/v1/predict").text
     for path, body in (("/v1/learn", EXAMPLES[0]), ("/v1/forget", {"positions": [1]})):
         answer = http.post(path, json=body, headers={"idempotency-key": "k" * 101})
         assert answer.json()["error"]["message"] == "Idempotency-Key must have 1 to 100 visible ASCII characters"

@@ -334,7 +334,7 @@ def test_a_model_file_that_is_created_beside_the_folder_of_a_new_model_is_not_ig
     assert prepare_folder(path) == start_empty(path, texts=False) == folder
     twin_of(EXAMPLES[:10]).save(path)
     with pytest.raises(
-        RefusedError, match="was created after an empty model was started in model.oplt.served"
+        RefusedError, match="was created after oplt serve --new had created model.oplt.served"
     ) as refused:
         prepare_folder(path)
     assert refused.value.code == "model-replaced"

@@ -249,18 +249,19 @@ def _predict(
     """Predict all examples, and write the answers."""
     if path == STANDARD_INPUT and sys.stdin.isatty():
         data = _at_a_terminal(source.takes, data)
+    live = is_live(path) and not isinstance(data, _OneText)
     try:
         opened = _reader(data, path, source.takes)
     except InvalidInputError as error:
         if error.code != "no-examples" or path != STANDARD_INPUT:  # a pipe may bring nothing
             raise
-        with _written(out, live=is_live(path)) as file:
+        with _written(out, live=live) as file:
             file.write(answers.header())
         note("There is no example.")
         return
     with (
         opened as reader,
-        _written(out, live=is_live(path)) as file,
+        _written(out, live=live) as file,
         Bar("Predicting", wanted=out is not None or not sys.stdout.isatty()) as bar,  # else the output shows progress
     ):
         file.write(answers.header())

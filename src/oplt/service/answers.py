@@ -118,13 +118,14 @@ def _of_framework(request: Request[Any, Any, Any], error: HTTPException) -> Resp
 def _said(request: Request[Any, Any, Any], error: HTTPException, headers: dict[str, str]) -> str:
     """Reword the message of the framework."""
     if error.status_code == 404:
-        return "there is no such address. GET /openapi/openapi.json lists all addresses, such as /v1/predict"
+        return f"there is no address {request.url.path}. GET /openapi/openapi.json lists all addresses"
     if error.status_code == 405:
         methods = sorted({method.strip() for value in headers.values() for method in value.split(",")} - {"OPTIONS"})
-        return f"this address does not take {request.method}. Use {' or '.join(methods)}"
-    if error.status_code != 400:
+        return f"{request.url.path} does not accept {request.method}. Use {' or '.join(methods)}"
+    handler = request.scope.get("route_handler")  # missing if the request was refused before its address was looked at
+    if error.status_code != 400 or handler is None:
         return error.detail or "the request is not valid"
-    field = request.route_handler.parsed_data_field
+    field = handler.parsed_data_field
     wanted = field.annotation if field is not None else None
     if not isinstance(error, ValidationException) or not isinstance(error.extra, list):
         return explained(error.detail, wanted)

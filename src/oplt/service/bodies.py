@@ -34,6 +34,7 @@ _KINDS = {
 _UNITS = {"array": "item", "str": "character"}
 
 _MALFORMED = "JSON is malformed: "
+_NO_CHOICE = "Invalid enum value "
 _PLACED = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
 _STEPS = re.compile(r"(\w+)|\[(\d+|\.\.\.)\]")
 _UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(.*)`")
@@ -61,7 +62,7 @@ def _told(message: str, wanted: Any, body: bytes, whole: str) -> str:
         return explained("", wanted)
     try:
         sent = msgspec.json.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         sent = UNKNOWN
     return explained(message, wanted, sent, whole)
 
@@ -104,8 +105,9 @@ def _about(what: str, where: str, value: Any) -> str:
         return f"{where} must {_limited(*limit.groups())}{_got(value)}"
     if (kind := _KIND.fullmatch(what)) and (words := _kinds(kind[1])):
         return f"{where} must be {words}{_got(value) or _got_kind(kind[2])}"
-    if what.startswith("Invalid enum value"):
-        return f"{where} must be one of the values that GET /openapi/openapi.json lists, got {what.split()[-1]}"
+    if what.startswith(_NO_CHOICE):
+        received = what.removeprefix(_NO_CHOICE)
+        return f"{where} must be one of the values that GET /openapi/openapi.json lists, got {received}"
     return f"{where} is not valid: {what}" if where.startswith("`") else what
 
 

@@ -116,7 +116,7 @@ def _expect_source(folder: Path, model: Path, status: os.stat_result) -> None:
     source = msgspec.json.decode(path.read_bytes(), type=_Source)
     if (source.bytes, source.mtime_ns) != (status.st_size, status.st_mtime_ns):
         is_new = source.bytes is None
-        how = "was created after an empty model was started in" if is_new else "has changed since it was copied to"
+        how = "was created after oplt serve --new had created" if is_new else "has changed since it was copied to"
         raise RefusedError(
             "model-replaced",
             f"the model file {how} {folder.name}",

@@ -85,7 +85,7 @@ def run(
     tokens
         Who may do what; required unless the address is the loopback one.
     on_start
-        Called with the URL as soon as the server answers.
+        Called with the URL just before the server starts to answer.
     """
     expect_tokens(address, tokens)
     app = make_app(served, tokens=tokens)
@@ -128,7 +128,7 @@ def _avoid_pauses() -> None:
 
 
 def listen(address: Address) -> socket.socket:
-    """Take the address. Clients can connect from now on; they are answered as soon as the models are loaded."""
+    """Bind the address and listen. Clients can connect now, and are answered when the models are loaded."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
