@@ -73,10 +73,10 @@ bool is_allowed(LabelId label, const SearchParams& params) {
 
 /// The number of allowed labels among the ranked first candidates whose ranks further candidates do not change.
 std::size_t n_sure(std::span<const ScoredLabel> ranked, const SearchParams& params) {
-  const auto sure = ranked.first(std::min(kSurePlaces, ranked.size()));
   if (params.filter == nullptr) {
-    return sure.size();
+    return kSurePlaces;
   }
+  const auto sure = ranked.first(std::min(kSurePlaces, ranked.size()));
   return static_cast<std::size_t>(
       std::ranges::count_if(sure, [&](const ScoredLabel& each) { return is_allowed(each.label, params); }));
 }

@@ -177,15 +177,3 @@ def test_a_bad_size_is_refused(size: Any) -> None:
 
 def test_the_paper_has_none() -> None:
     assert OnlinePLT.paper().settings["label_memory"] == 0
-
-
-@pytest.mark.parametrize("k", [1, 5, 10, 11, 60])
-def test_k_labels_are_predicted_even_if_few_are_candidates_at_first(k: int) -> None:
-    rows = [{f"f{i}": 1.0} for i in range(60)]  # each has one feature, of one label
-    model = OnlinePLT(arity=2, max_leaves=2, history=0)
-    for _ in range(30):
-        model.learn_many(rows, [[f"l{i}"] for i in range(60)])
-    for number in (0, 17, 59):
-        found = model.predict_one(rows[number], k=k)
-        assert len(found) == k
-        assert found[0][0] == f"l{number}"
