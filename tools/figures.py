@@ -67,6 +67,9 @@ def _node(canvas: Canvas, x: float, y: float, kind: str, r: float = 12) -> None:
         "positive": (theme.blue, theme.blue),
         "negative": (theme.fill, theme.orange),
         "idle": (theme.fill, theme.faint),
+        "old": (theme.fill, theme.gray),
+        "copy": (theme.blue, theme.blue),
+        "inverse": (theme.orange, theme.orange),
     }[kind]
     canvas.dot(x, y, r, fill=fill, stroke=stroke)
 
@@ -91,7 +94,7 @@ def growth(theme: Theme) -> Canvas:
         (330, "inverse", "its inverse"),
     )
     for x, kind, words in legend:
-        _leaf(canvas, x, 271, kind, 7)
+        _node(canvas, x, 271, kind, 7)
         canvas.text(x + 16, 276, words, anchor="start")
     canvas.dot(456, 271, 7, fill="none", stroke=theme.blue, dash="3 3")
     canvas.text(472, 276, "auxiliary classifier: every positive", anchor="start")
@@ -107,20 +110,10 @@ def _grown(
 ) -> None:
     for x, y, _, _ in children:
         canvas.line(parent, (x, y), color=canvas.theme.faint)
-    _leaf(canvas, *parent, kind_of_parent)
+    _node(canvas, *parent, kind_of_parent, 11)
     for x, y, name, kind in children:
-        _leaf(canvas, x, y, kind)
+        _node(canvas, x, y, kind, 11)
         canvas.text(x, y + 30, name, bold=name == "new")
-
-
-def _leaf(canvas: Canvas, x: float, y: float, kind: str, r: float = 11) -> None:
-    theme = canvas.theme
-    fill, stroke = {
-        "old": (theme.fill, theme.gray),
-        "copy": (theme.blue, theme.blue),
-        "inverse": (theme.orange, theme.orange),
-    }[kind]
-    canvas.dot(x, y, r, fill=fill, stroke=stroke)
 
 
 CELLS = {
