@@ -9,17 +9,20 @@ import re
 
 from oplt.errors import OpltError, OpltWarning
 
-__all__ = ["FORMATS", "HINTS", "message_of", "message_of_warning"]
+__all__ = ["FORMATS", "HINTS", "OR_SKIP", "message_of", "message_of_warning"]
 
 # The same as in `oplt.files`, which a test checks. Repeated here so that the help does not import NumPy.
 FORMATS = ("xmlc", "jsonl", "csv", "tsv", "parquet", "fasttext", "vw")
 
 _GIVE_FORMAT = f"Pass --format with one of {', '.join(FORMATS)}."
 
+# The part of a hint that is left out of reports of skipped lines.
+OR_SKIP = ", or pass --on-error skip"
+
 # Hints by error code. For codes not listed here, the library's own hint is shown.
 HINTS: dict[str, str] = {
-    "cells-and-columns-differ": "Quote cells that contain the delimiter, or pass --on-error skip. A quote may have been"
-    " left open before.",
+    "cells-and-columns-differ": f"Quote cells that contain the delimiter{OR_SKIP}. A quote may have been left open"
+    " before.",
     "column-missing": "Pass --text-column, or --feature-columns for numbers; the first line must name the columns.",
     "description-not-valid": 'Pass a file with a line {"kind": "add", "label": ..., "features": {...}} to apply.',
     "columns-differ": "The data must have the same columns as the training data.",
@@ -33,7 +36,7 @@ HINTS: dict[str, str] = {
     "labels-joined": "If these are several labels, pass --separator for CSV and TSV, or use lists in JSONL.",
     "labels-missing": "If the labels have another name, pass --labels-column.",
     "model-of-another-kind": "Update the full model from which it was made, or train a new one with oplt train.",
-    "quote-not-closed": "Close it, or pass --on-error skip. A quote inside a quoted cell is written twice.",
+    "quote-not-closed": f"Close it{OR_SKIP}. A quote inside a quoted cell is written twice.",
     "text-and-features": "Pass --use text or --use features.",
     "text-missing": "Pass --text-column or --features-column.",
     "texts-not-forgettable": "Train a new model without these examples. If it is to forget further ones, train it"

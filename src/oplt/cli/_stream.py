@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oplt.cli._console import WrongUsageError, note
-from oplt.cli._hints import message_of
+from oplt.cli._hints import OR_SKIP, message_of
 from oplt.cli._options import DataOptions
 from oplt.errors import InvalidInputError
 from oplt.wording import number_of
@@ -25,7 +25,6 @@ STANDARD_INPUT = "-"
 
 _SHOWN = 5  # bad lines
 _MANY = 1 / 3  # a share of the lines that is probably skipped by mistake
-_SKIP = ", or pass --on-error skip"  # a hint that is pointless if they are skipped
 _BATCH = 2048  # examples: few enough for smooth progress bars and punctual checkpoints
 
 
@@ -124,7 +123,7 @@ class Stream:
 def report_bad_lines(n_bad: int, errors: list[InvalidInputError], n_good: int) -> None:
     """Report how many lines were skipped, and the errors of the first ones. Warn if they are many of all lines."""
     if n_bad:
-        shown = [message_of(error).replace(_SKIP, "") for error in errors[:_SHOWN]]
+        shown = [message_of(error).replace(OR_SKIP, "") for error in errors[:_SHOWN]]
         more = f"\n  and {n_bad - len(shown)} more" if n_bad > len(shown) else ""
         note(f"Skipped {number_of(n_bad, 'invalid line')}:\n  " + "\n  ".join(shown) + more)
     n = n_bad + n_good
